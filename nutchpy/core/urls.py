@@ -1,0 +1,76 @@
+"""URL keys: host, registered domain, bucket key and queue key of a URL, and resolution of references.
+
+Parsing is the WHATWG URL standard's (ada); the public suffix list is the one shipped in its wheel, no network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final
+
+import ada_url
+import can_ada
+import mmh3
+from publicsuffixlist import PublicSuffixList
+
+CRAWLABLE_SCHEMES: Final = frozenset({"http", "https", "file", "ftp"})
+
+_SUFFIXES: Final = PublicSuffixList()
+
+
+def resolve(base: str, reference: str) -> str | None:
+    """``reference`` against ``base`` as a browser does it; None when that is no URL."""
+    try:
+        return str(ada_url.join_url(base, reference))
+    except ValueError:
+        return None
+
+
+def parse(url: str) -> can_ada.URL | None:
+    """The parsed URL, or None when the standard says failure."""
+    try:
+        return can_ada.parse(url)
+    except ValueError:
+        return None
+
+
+def host_of(url: str) -> str | None:
+    """The lower-case ASCII host (IPv6 in brackets), no port; ``""`` for ``file:``; None when the URL does not parse."""
+    parsed = parse(url)
+    return None if parsed is None else str(parsed.hostname)
+
+
+@lru_cache(maxsize=1 << 16)
+def registered_domain(host: str) -> str:
+    """The domain under a public suffix that contains ``host``; addresses and bare suffixes are their own domain."""
+    if not host or host[0] == "[" or host[-1].isdigit():
+        return host
+    return str(_SUFFIXES.privatesuffix(host) or host)
+
+
+@lru_cache(maxsize=1 << 16)
+def bucket_key(host: str) -> int:
+    """Unsigned 32-bit murmur3 of the host. Its top bits choose a bucket, so that 1, 16 and 64 buckets nest."""
+    return int(mmh3.hash(host, 0, signed=False))
+
+
+def bucket_of(key: int, buckets: int) -> int:
+    """The bucket of a key; ``buckets`` is a power of two."""
+    return key >> (32 - (buckets.bit_length() - 1)) if buckets > 1 else 0
+
+
+def bucket_range(bucket: int, buckets: int) -> tuple[int, int]:
+    """First and last key (inclusive) of a bucket: the predicate that feeds are read with."""
+    width = (1 << 32) // buckets
+    return bucket * width, (bucket + 1) * width - 1
+
+
+def spread_hash(url: str) -> int:
+    """The hash that orders a fetch list inside one rank, so that neighbours of a host lie apart."""
+    return int(mmh3.hash(url, 1, signed=False))
+
+
+def hosts_of(urls: Iterable[str]) -> list[str | None]:
+    """``host_of`` over a column."""
+    return [host_of(url) for url in urls]

@@ -1,0 +1,178 @@
+"""The extension points: what a plugin of each kind must offer. Protocols only, no code, no base class.
+
+A plugin is one class in one module, one line in ``setup.cfg`` under the group ``nutchpy.<point>``, and an optional
+``defaults.toml`` of its settings. Classes are built by ``from_conf(conf)``; a plugin that raises on one record costs
+that record and is counted under its name by the chain that called it (extension/chains.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from nutchpy.core.content import Content, Headers, ProtocolOutput
+from nutchpy.core.parse import Parse
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from nutchpy.conf.layers import Conf
+
+
+class Configurable(Protocol):
+    """Whatever can be built from settings."""
+
+    @classmethod
+    def from_conf(cls, conf: Conf) -> Self:
+        """Build the plugin; raise ConfigError (naming the file or setting) when it cannot work as configured."""
+        ...
+
+
+class URLFilter(Configurable, Protocol):
+    """Decides whether a URL may enter."""
+
+    def reject(self, url: str) -> str | None:
+        """None to accept, else a short reason: it becomes a counter, so it names a rule, not the URL."""
+        ...
+
+
+class URLNormalizer(Configurable, Protocol):
+    """Rewrites a URL into the form the crawl uses."""
+
+    def normalize(self, url: str, scope: str) -> str | None:
+        """The rewritten URL, or None when it is malformed. Must be idempotent.
+
+        ``scope`` is one of ``default inject generate_host_count partition fetcher crawldb linkdb outlink indexer``.
+        """
+        ...
+
+
+class Request(Protocol):
+    """What a transport needs to know of one request (fetcher/item.py has the value)."""
+
+    url: str
+    headers: Headers
+    timeouts: Timeouts
+    content_limit: int
+    """Most body bytes kept, after decoding; -1 for no limit."""
+    pinned_ips: Sequence[str]
+    """Addresses the resolver chose for the host; empty lets the transport resolve."""
+
+
+class Timeouts(Protocol):
+    """Seconds; each is a deadline of its own, ``total`` bounds the whole request."""
+
+    connect: float
+    first_byte: float
+    idle: float
+    total: float
+
+
+class Transport(Configurable, Protocol):
+    """Carries requests to servers and answers to the loop. Single-threaded towards its caller: never blocks.
+
+    The loop calls ``attach`` once, ``start`` per request, ``step`` when a registered socket is ready or the deadline
+    has come, and gets back what completed. Every started request completes exactly once, ``cancel``led ones too.
+    """
+
+    def attach(self, selector: Any, wake: Any) -> None:
+        """Take the loop's ``selectors`` object, and a thread-safe callable that wakes the loop."""
+        ...
+
+    def start(self, token: int, request: Request) -> None:
+        """Begin a request; ``token`` names it in ``step``'s answer."""
+        ...
+
+    def step(self, ready: Sequence[tuple[Any, int]]) -> list[tuple[int, ProtocolOutput]]:
+        """Work on ready sockets (selector key, event mask) and timers; return what completed."""
+        ...
+
+    def deadline(self) -> float | None:
+        """Monotonic time by which ``step`` wants to be called again; None when it does not matter."""
+        ...
+
+    def cancel(self, token: int, reason: str) -> None:
+        """Give a request up; it completes as ``timeout`` or ``retry`` with that reason in the next ``step``."""
+        ...
+
+    def close(self) -> None:
+        """Let go of sockets and threads."""
+        ...
+
+
+class Parser(Configurable, Protocol):
+    """Turns one body into a Parse. Runs in a worker process that may be killed."""
+
+    mime_types: Sequence[str]
+
+    def parse(self, content: Content) -> Parse:
+        """Never raises on bad input: a page that cannot be parsed is a Parse whose status says why."""
+        ...
+
+
+class ParseFilter(Configurable, Protocol):
+    """Adds to a Parse: metadata, a language, other text."""
+
+    def filter(self, content: Content, parse: Parse, soup: Any) -> Parse:
+        """The Parse, changed or not. ``soup()`` gives a BeautifulSoup, made at the first call only; None if not HTML."""
+        ...
+
+
+class Signature(Configurable, Protocol):
+    """Fingerprints a page, to tell changed from unchanged and to find duplicates."""
+
+    def calculate(self, content: Content, parse: Parse | None) -> bytes:
+        """16 bytes."""
+        ...
+
+
+class FetchSchedule(Configurable, Protocol):
+    """Decides when a page is due again. A policy: Arrow batch in, Arrow batch out.
+
+    Columns in: ``fetch_time fetch_interval modified_time(prior) state metadata host`` where state is
+    ``modified notmodified unknown``. Columns out: ``fetch_interval due_time modified_time``.
+    """
+
+    def schedule(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Interval, due time and modified time of fetched rows."""
+        ...
+
+
+class ScoringFilter(Configurable, Protocol):
+    """Moves score along links. Policies over Arrow columns; ``inlink_aggregate`` is the SQL that feeds ``on_linked``."""
+
+    inlink_aggregate: str
+    """``sum``, ``max``, ``min`` or ``none``: what updatedb computes of the scores of a row's new inlinks."""
+
+    def injected_score(self, score: float, metadata: Mapping[str, str]) -> float:
+        """Score of a new seed."""
+        ...
+
+    def initial_score(self) -> float:
+        """Score of a URL seen for the first time as a link, before ``update``."""
+        ...
+
+    def sort_value(self, score: pa.Array, batch: pa.RecordBatch) -> pa.Array:
+        """What generate ranks by; ``batch`` is crawldb rows. Return ``score`` itself to save the pass."""
+        ...
+
+    def outlink_scores(self, score: float, internal: Sequence[bool], total: int) -> Sequence[float]:
+        """The share each kept outlink gets; ``internal`` flags same-host links, ``total`` counts links before filters."""
+        ...
+
+    def update(self, score: pa.Array, inlink_score: pa.Array) -> pa.Array:
+        """New scores of rows, from their present ones and the aggregate over new inlinks (null when there are none)."""
+        ...
+
+
+class Clock(Protocol):
+    """Where time comes from; simulated in tests."""
+
+    def now(self) -> datetime:
+        """Aware UTC wall time."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds that never step back."""
+        ...
