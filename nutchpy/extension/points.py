@@ -7,8 +7,9 @@ that record and is counted under its name by the chain that called it (extension
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from selectors import BaseSelector, SelectorKey
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from nutchpy.core.content import Content, Headers, ProtocolOutput
@@ -48,56 +49,94 @@ class URLNormalizer(Configurable, Protocol):
         ...
 
 
-class Request(Protocol):
-    """What a transport needs to know of one request (fetcher/item.py has the value)."""
-
-    url: str
-    headers: Headers
-    timeouts: Timeouts
-    content_limit: int
-    """Most body bytes kept, after decoding; -1 for no limit."""
-    pinned_ips: Sequence[str]
-    """Addresses the resolver chose for the host; empty lets the transport resolve."""
-
-
 class Timeouts(Protocol):
-    """Seconds; each is a deadline of its own, ``total`` bounds the whole request."""
+    """Seconds; each is a deadline of its own, ``total`` bounds the whole request. Zero or less: no such limit."""
 
-    connect: float
-    first_byte: float
-    idle: float
-    total: float
+    @property
+    def connect(self) -> float:
+        """From the start until the connection (TLS included) stands."""
+        ...
+
+    @property
+    def first_byte(self) -> float:
+        """From the start until the first byte of the answer."""
+        ...
+
+    @property
+    def idle(self) -> float:
+        """Longest silence between two bytes of the answer."""
+        ...
+
+    @property
+    def total(self) -> float:
+        """From the start until the last byte; a server that drips cannot stretch it."""
+        ...
+
+
+class Request(Protocol):
+    """What a transport needs to know of one GET (fetcher/item.py has the value)."""
+
+    @property
+    def url(self) -> str:
+        """An absolute ``http`` or ``https`` URL."""
+        ...
+
+    @property
+    def headers(self) -> Headers:
+        """Headers of this request alone (``If-None-Match``, ``Cookie``); they replace the transport's own by name."""
+        ...
+
+    @property
+    def timeouts(self) -> Timeouts:
+        """The deadlines of this request."""
+        ...
+
+    @property
+    def content_limit(self) -> int:
+        """Most body bytes kept, after decoding; -1 for no limit."""
+        ...
+
+    @property
+    def pinned_ips(self) -> Sequence[str]:
+        """Addresses the resolver chose for the host; empty lets the transport resolve."""
+        ...
 
 
 class Transport(Configurable, Protocol):
     """Carries requests to servers and answers to the loop. Single-threaded towards its caller: never blocks.
 
-    The loop calls ``attach`` once, ``start`` per request, ``step`` when a registered socket is ready or the deadline
-    has come, and gets back what completed. Every started request completes exactly once, ``cancel``led ones too.
+    The loop calls ``attach`` once, ``start`` per request, ``step`` when a registered socket is ready, ``wake`` was
+    called or the deadline has come, and gets back what completed. Every started request completes exactly once,
+    ``cancel``led ones too. Redirects are answers like any other. Default headers (agent, accept, encoding) come from
+    the settings the transport was built from. A failure is a ProtocolOutput, never an exception; a body that is not
+    whole says so in ``truncated``; a connection that ends without an answer is never ``success``.
     """
 
-    def attach(self, selector: Any, wake: Any) -> None:
-        """Take the loop's ``selectors`` object, and a thread-safe callable that wakes the loop."""
+    def attach(self, selector: BaseSelector, wake: Callable[[], None]) -> None:
+        """Take the loop's selector, and a thread-safe callable that wakes the loop.
+
+        Sockets are registered with the transport itself as ``data``: that is how the loop tells whose a ready key is.
+        """
         ...
 
     def start(self, token: int, request: Request) -> None:
         """Begin a request; ``token`` names it in ``step``'s answer."""
         ...
 
-    def step(self, ready: Sequence[tuple[Any, int]]) -> list[tuple[int, ProtocolOutput]]:
+    def step(self, ready: Sequence[tuple[SelectorKey, int]]) -> list[tuple[int, ProtocolOutput]]:
         """Work on ready sockets (selector key, event mask) and timers; return what completed."""
         ...
 
     def deadline(self) -> float | None:
-        """Monotonic time by which ``step`` wants to be called again; None when it does not matter."""
+        """``time.monotonic()`` instant by which ``step`` wants to be called again; None when it does not matter."""
         ...
 
     def cancel(self, token: int, reason: str) -> None:
-        """Give a request up; it completes as ``timeout`` or ``retry`` with that reason in the next ``step``."""
+        """Give a request up; it completes as ``retry`` with that reason in the next ``step``. Unknown tokens are fine."""
         ...
 
     def close(self) -> None:
-        """Let go of sockets and threads."""
+        """Let go of sockets and threads; what is in flight is dropped."""
         ...
 
 
