@@ -132,7 +132,7 @@ class Transport(Configurable, Protocol):
         ...
 
     def cancel(self, token: int, reason: str) -> None:
-        """Give a request up; it completes as ``retry`` with that reason in the next ``step``. Unknown tokens are fine."""
+        """Give a request up; it completes as ``retry`` with that reason in the next ``step``. Unknown tokens pass."""
         ...
 
     def close(self) -> None:
@@ -154,7 +154,7 @@ class ParseFilter(Configurable, Protocol):
     """Adds to a Parse: metadata, a language, other text."""
 
     def filter(self, content: Content, parse: Parse, soup: Any) -> Parse:
-        """The Parse, changed or not. ``soup()`` gives a BeautifulSoup, made at the first call only; None if not HTML."""
+        """The Parse, changed or not. ``soup()`` gives a BeautifulSoup, made at the first call; None if not HTML."""
         ...
 
 
@@ -179,7 +179,7 @@ class FetchSchedule(Configurable, Protocol):
 
 
 class ScoringFilter(Configurable, Protocol):
-    """Moves score along links. Policies over Arrow columns; ``inlink_aggregate`` is the SQL that feeds ``on_linked``."""
+    """Moves score along links. Policies over Arrow columns; ``inlink_aggregate`` is the SQL feeding ``on_linked``."""
 
     inlink_aggregate: str
     """``sum``, ``max``, ``min`` or ``none``: what updatedb computes of the scores of a row's new inlinks."""
@@ -197,7 +197,7 @@ class ScoringFilter(Configurable, Protocol):
         ...
 
     def outlink_scores(self, score: float, internal: Sequence[bool], total: int) -> Sequence[float]:
-        """The share each kept outlink gets; ``internal`` flags same-host links, ``total`` counts links before filters."""
+        """The share each kept outlink gets; ``internal`` flags same-host links, ``total`` counts before filters."""
         ...
 
     def update(self, score: pa.Array, inlink_score: pa.Array) -> pa.Array:
