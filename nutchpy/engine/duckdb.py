@@ -1,0 +1,178 @@
+"""The DuckDB engine: the only module that knows DuckDB.
+
+One database in memory per engine; a cursor per call, since an unfinished result blocks its connection. Relations are
+temporary views of that cursor, so that calls do not see each other's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+import pyarrow as pa
+
+from nutchpy.core.errors import DamagedError, EngineError, StorageError, UsageError
+from nutchpy.engine.base import Files, Input, Inputs, Params
+from nutchpy.storage.schema import Table
+
+_BATCH_ROWS: Final = 65_536
+_PREFIX: Final = "select "
+_CODEC: Final = "format parquet, compression zstd, compression_level 3"
+
+
+class DuckDBEngine:
+    """Engine over one in-memory DuckDB; spills to ``temp_directory`` beyond ``memory_limit``."""
+
+    def __init__(self, memory_limit: str, threads: int, temp_directory: Path) -> None:
+        config: dict[str, Any] = {
+            "memory_limit": memory_limit,
+            "temp_directory": str(temp_directory),
+            "preserve_insertion_order": False,
+            "autoinstall_known_extensions": False,
+            "TimeZone": "UTC",
+        }
+        if threads > 0:
+            config["threads"] = threads
+        self._database = duckdb.connect(":memory:", config=config)
+
+    def read(self, sql: str, inputs: Inputs, params: Params | None = None) -> Iterator[pa.RecordBatch]:
+        """See Engine.read."""
+        with self._bound(inputs) as cursor, _explained():
+            reader: Iterator[pa.RecordBatch] = cursor.sql(sql, params=dict(params or {})).to_arrow_reader(_BATCH_ROWS)
+            yield from reader
+
+    def table(self, sql: str, inputs: Inputs, params: Params | None = None) -> pa.Table:
+        """See Engine.table."""
+        with self._bound(inputs) as cursor, _explained():
+            return cursor.sql(sql, params=dict(params or {})).to_arrow_table()
+
+    def write(self, sql: str, inputs: Inputs, params: Params | None, out: Path, table: Table) -> int:
+        """See Engine.write."""
+        columns = ", ".join(
+            f"cast({_quoted(c.name)} as {_sql_type(c.type)}) as {_quoted(c.name)}" for c in table.columns
+        )
+        pairs = ", ".join(f"{_literal(k)}: {_literal(v)}" for k, v in table.key_values.items())
+        copy = (
+            f"copy (select {columns} from (\n{sql}\n)) to {_literal(str(out))} "
+            f"({_CODEC}, row_group_size {table.row_group_rows}, kv_metadata {{{pairs}}})"
+        )
+        with self._bound(inputs) as cursor, _explained():
+            rows = int(cursor.execute(copy, dict(params or {})).fetchall()[0][0])
+        if rows == 0:
+            out.unlink()
+        return rows
+
+    def expression(self, text: str, table: Table) -> str:
+        """See Engine.expression."""
+        cursor = self._database.cursor()
+        try:
+            tree = json.loads(_one(cursor, "select json_serialize_sql($q)", {"q": _PREFIX + text}))
+            _require_expression(text, tree)
+            with self._bound({table.name: table.schema.empty_table()}) as bound:
+                bound.execute(f"select 1 from {_quoted(table.name)} where (\n{text}\n)")
+        except duckdb.Error as error:
+            raise UsageError(f"the expression {text!r} cannot be used: {_first_line(error)}") from error
+        finally:
+            cursor.close()
+        return f"(\n{text}\n)"
+
+    @contextmanager
+    def _bound(self, inputs: Mapping[str, Input]) -> Iterator[duckdb.DuckDBPyConnection]:
+        cursor = self._database.cursor()
+        try:
+            for name, relation in inputs.items():
+                _bind(cursor, name, relation)
+            yield cursor
+        finally:
+            cursor.close()
+
+
+def _bind(cursor: duckdb.DuckDBPyConnection, name: str, relation: Input) -> None:
+    if isinstance(relation, Files) and relation.paths:
+        paths = ", ".join(_literal(str(path)) for path in relation.paths)
+        with _explained():
+            cursor.execute(f"create temp view {_quoted(name)} as select * from read_parquet([{paths}])")
+    else:
+        cursor.register(name, relation.table.schema.empty_table() if isinstance(relation, Files) else relation)
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """DuckDB's errors as ours: damaged files, full disks and the rest."""
+    try:
+        yield
+    except (duckdb.InvalidInputException, duckdb.SerializationException) as error:
+        raise DamagedError(f"a table cannot be read: {_first_line(error)}") from error
+    except duckdb.IOException as error:
+        raise StorageError(f"reading or writing a table failed: {_first_line(error)}") from error
+    except duckdb.Error as error:
+        raise EngineError(_first_line(error)) from error
+
+
+def _require_expression(text: str, tree: Mapping[str, Any]) -> None:
+    if tree["error"]:
+        at = max(int(tree.get("position") or len(_PREFIX)) - len(_PREFIX), 0)
+        raise UsageError(f"the expression {text!r} is not valid at character {at + 1}: {tree['error_message']}")
+    nodes = list(_nodes(tree["statements"]))
+    if len(tree["statements"]) != 1 or len(tree["statements"][0]["node"].get("select_list", [])) != 1:
+        raise UsageError(f"the expression {text!r} is not one expression")
+    if tree["statements"][0]["node"].get("from_table", {}).get("type") != "EMPTY":
+        raise UsageError(f"the expression {text!r} is not one expression: it has a FROM")
+    for node in nodes:
+        if node.get("class") in ("SUBQUERY", "STAR", "WINDOW", "PARAMETER"):
+            at = max(int(node.get("query_location") or len(_PREFIX)) - len(_PREFIX), 0)
+            kind = str(node["class"]).lower()
+            raise UsageError(f"the expression {text!r} may not hold a {kind} (at character {at + 1})")
+
+
+def _nodes(tree: Any) -> Iterator[Mapping[str, Any]]:
+    if isinstance(tree, dict):
+        yield tree
+        for child in tree.values():
+            yield from _nodes(child)
+    elif isinstance(tree, list):
+        for child in tree:
+            yield from _nodes(child)
+
+
+def _one(cursor: duckdb.DuckDBPyConnection, sql: str, params: Params) -> Any:
+    return cursor.execute(sql, dict(params)).fetchall()[0][0]
+
+
+def _sql_type(kind: pa.DataType) -> str:
+    if pa.types.is_list(kind):
+        return f"{_sql_type(kind.value_type)}[]"
+    if pa.types.is_map(kind):
+        return f"map({_sql_type(kind.key_type)}, {_sql_type(kind.item_type)})"
+    if pa.types.is_struct(kind):
+        return f"struct({', '.join(f'{_quoted(f.name)} {_sql_type(f.type)}' for f in kind)})"
+    return _SQL_TYPES[kind]
+
+
+_SQL_TYPES: Final[Mapping[pa.DataType, str]] = {
+    pa.string(): "varchar",
+    pa.binary(): "blob",
+    pa.int32(): "integer",
+    pa.int64(): "bigint",
+    pa.uint32(): "uinteger",
+    pa.float32(): "float",
+    pa.float64(): "double",
+    pa.bool_(): "boolean",
+    pa.timestamp("us", tz="UTC"): "timestamp with time zone",
+}
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n", 1)[0]

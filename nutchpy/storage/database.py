@@ -1,0 +1,239 @@
+"""Databases on disk: crawldb, linkdb and their like as whole generations, swapped atomically.
+
+    crawldb/  current -> generations/<id>   old -> generations/<id>   .lock
+              generations/<id>/part-<bucket>.parquet, _meta.json
+
+``current`` alone is authoritative. A writer builds the next generation aside and publishes it; a reader resolves
+``current`` once and holds that generation's ``.in-use`` shared, so that no clean-up takes it away under him.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from nutchpy.core.errors import DamagedError, MissingError, UsageError
+from nutchpy.storage import fs, lock
+from nutchpy.storage.parts import PartName, bucket_part, check_part, covered, database_parts
+from nutchpy.storage.schema import SCHEMA_VERSION, TABLES, Table
+
+BUCKET_COUNTS: Final = (1, 16, 64)
+
+Applied = Mapping[str, Mapping[str, list[str]]]
+"""Segment UUID → table → names of the parts consumed."""
+
+
+@dataclass(frozen=True)
+class DatabaseMeta:
+    """What ``_meta.json`` of a generation says."""
+
+    table: str
+    uuid: str
+    """Of the database, the same in all its generations."""
+    buckets: int = 1
+    rows: int = 0
+    applied: Applied = field(default_factory=dict)
+    made_by: str = ""
+    made_at: str = ""
+    schema_version: int = SCHEMA_VERSION
+
+    def has_applied(self, segment: str, table: str, part: PartName) -> bool:
+        """Whether a segment's part was consumed, under this name or before it was merged."""
+        names = self.applied.get(segment, {}).get(table, [])
+        return covered(part, [name for name in map(PartName.parse, names) if name])
+
+    def with_applied(self, segment: str, table: str, names: list[str]) -> DatabaseMeta:
+        """With more parts recorded as consumed."""
+        tables = dict(self.applied.get(segment, {}))
+        tables[table] = sorted({*tables.get(table, []), *names})
+        return replace(self, applied={**self.applied, segment: tables})
+
+
+@dataclass(frozen=True)
+class Generation:
+    """One whole, unchanging state of a database."""
+
+    path: Path
+    meta: DatabaseMeta
+
+    @property
+    def parts(self) -> list[Path]:
+        """The bucket files, in bucket order."""
+        return database_parts(self.path)
+
+    def bucket(self, number: int) -> list[Path]:
+        """The files of one bucket: one, or none when it is empty."""
+        path = self.path / bucket_part(number)
+        return [path] if path.exists() else []
+
+    def check(self) -> int:
+        """Row count of all parts; DamagedError naming the first that cannot be read."""
+        table = TABLES[self.meta.table]
+        return sum(check_part(part, table) for part in self.parts)
+
+
+@dataclass
+class Draft:
+    """A generation being built: put parts into ``path``, set ``meta``, and the end of the block publishes it whole."""
+
+    path: Path
+    table: Table
+    meta: DatabaseMeta
+
+    def part_path(self, bucket: int) -> Path:
+        """Where the file of a bucket goes."""
+        return self.path / bucket_part(bucket)
+
+    def keep(self, part: Path) -> None:
+        """Take over an unchanged bucket of the present generation."""
+        fs.hard_link(part, self.path / part.name)
+
+
+class Database:
+    """A database folder: its present generation, its writer lock, its replacement."""
+
+    def __init__(self, path: Path, table: str) -> None:
+        self.path = path
+        self.table = TABLES[table]
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a present generation."""
+        return (self.path / "current").exists()
+
+    def current(self) -> Generation:
+        """The present generation; MissingError when there is none."""
+        link = self.path / "current"
+        if not link.exists():
+            raise MissingError(f"there is no {self.table.name} in {self.path}{self._hint()}")
+        folder = link.resolve()
+        return Generation(folder, self._read_meta(folder))
+
+    def current_or_none(self) -> Generation | None:
+        """The present generation, or None for a database not yet made."""
+        return self.current() if self.exists else None
+
+    @contextmanager
+    def reading(self) -> Iterator[Generation]:
+        """The present generation, kept from clean-up while the block runs."""
+        while True:
+            generation = self.current()
+            with lock.shared(generation.path / ".in-use"):
+                if generation.path.exists():
+                    yield generation
+                    return
+
+    @contextmanager
+    def locked(self, wait: float = 0.0) -> Iterator[None]:
+        """Be the only writer for a block; LockedError naming the holder otherwise."""
+        fs.require_writable(self.path)
+        with lock.exclusive(self.path / ".lock", str(self.path), wait):
+            yield
+
+    @contextmanager
+    def replacing(self, made_by: str, now: datetime, grace: float, keep_old: bool = True) -> Iterator[Draft]:
+        """Build the next generation in a block (holding ``locked``); published when it ends well, gone when it raises.
+
+        The draft's ``meta`` starts as the present one's. ``grace``: seconds that a generation no longer current or
+        old is kept, for readers that hold no lock.
+        """
+        self._repair()
+        base = self.current_or_none()
+        meta = base.meta if base else DatabaseMeta(self.table.name, str(uuid.uuid4()))
+        self._sweep()
+        draft = Draft(self._new_folder(now), self.table, replace(meta, made_by=made_by, made_at=now.isoformat()))
+        try:
+            yield draft
+            self._publish(draft, keep_old, now)
+        except BaseException:
+            fs.remove(draft.path)
+            raise
+        self._forget(now, grace)
+
+    # -- private, in calling order
+
+    def _hint(self) -> str:
+        if not self.path.exists():
+            return " (the folder does not exist)"
+        return "; is it the crawl folder instead of the database?" if (self.path / "crawldb").exists() else ""
+
+    def _read_meta(self, folder: Path) -> DatabaseMeta:
+        path = folder / "_meta.json"
+        if not path.exists():
+            raise DamagedError(f"{folder} has no _meta.json; it is not a generation of a {self.table.name}")
+        found: dict[str, Any] = fs.read_json(path)
+        if found.get("schema_version", 0) > SCHEMA_VERSION:
+            raise DamagedError(f"{path} has schema version {found['schema_version']}, newer than this nutchpy")
+        if found.get("table") != self.table.name:
+            raise UsageError(f"{self.path} is a {found.get('table')}, not a {self.table.name}")
+        return DatabaseMeta(**found)
+
+    def _new_folder(self, now: datetime) -> Path:
+        generations = fs.make_folder(self.path / "generations")
+        folder = generations / f"_{now:%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
+        folder.mkdir()
+        return folder
+
+    def _publish(self, draft: Draft, keep_old: bool, now: datetime) -> None:
+        rows = 0
+        for part in database_parts(draft.path):
+            rows += check_part(part, draft.table)
+            fs.fsync_file(part)
+        draft.meta = replace(draft.meta, rows=rows)
+        (draft.path / ".in-use").touch()
+        fs.write_json(draft.path / "_meta.json", asdict(draft.meta))
+        fs.fsync_folder(draft.path)
+        final = draft.path.with_name(draft.path.name.lstrip("_"))
+        fs.rename(draft.path, final)
+        self._swap(final, keep_old, now)
+
+    def _swap(self, final: Path, keep_old: bool, now: datetime) -> None:
+        current, old = self.path / "current", self.path / "old"
+        if old.exists():
+            os.utime(old.resolve(), (now.timestamp(), now.timestamp()))
+        before = current.readlink() if current.is_symlink() else self._adopt(current) if current.is_dir() else None
+        if before is not None and keep_old:
+            fs.point_link(old, str(before))
+        elif not keep_old:
+            fs.remove(old)
+        if current.is_dir() and not current.is_symlink():
+            fs.rename(current, self.path / "_was-current")
+        fs.point_link(current, f"generations/{final.name}")
+
+    def _adopt(self, current: Path) -> Path:
+        """A generation of the files of a ``current`` that is a real folder (copied by zip, S3, rsync -L)."""
+        adopted = Path("generations") / f"adopted-{uuid.uuid4().hex[:8]}"
+        fs.make_folder(self.path / adopted)
+        for file in current.iterdir():
+            fs.hard_link(file, self.path / adopted / file.name)
+        return adopted
+
+    def _repair(self) -> None:
+        """Undo half a swap of a real folder: the one moment at which ``current`` is not there."""
+        aside = self.path / "_was-current"
+        if aside.exists() and not (self.path / "current").exists():
+            fs.rename(aside, self.path / "current")
+
+    def _sweep(self) -> None:
+        """Remove what a killed writer left (we hold the lock, so nobody builds here now)."""
+        for folder in (self.path, self.path / "generations"):
+            if folder.is_dir():
+                for left in folder.iterdir():
+                    if left.name.startswith("_"):
+                        fs.remove(left)
+
+    def _forget(self, now: datetime, grace: float) -> None:
+        kept = {link.resolve() for name in ("current", "old") if (link := self.path / name).exists()}
+        for folder in (self.path / "generations").iterdir():
+            if folder.resolve() in kept or now.timestamp() - folder.stat().st_mtime < grace:
+                continue
+            with lock.if_free(folder / ".in-use") as free:
+                if free:
+                    fs.rename(folder, folder.with_name(f"_{folder.name}"))
+                    fs.remove(folder.with_name(f"_{folder.name}"))

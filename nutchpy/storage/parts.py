@@ -1,0 +1,193 @@
+"""Parts: the Parquet files of a table folder. Names, writing one aside and publishing it, checking one.
+
+A segment part is ``part-<list>-<flush>.parquet``, or ``part-<list>-<first>-<last>.parquet`` once flushes are merged; a
+merged part stands for every flush in its range, so the parts it replaces are dead even before they are removed.
+A database part is ``part-<bucket>.parquet``. Whatever else lies in a table folder begins with ``_`` or ``.``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from nutchpy.core.errors import DamagedError
+from nutchpy.storage import fs
+from nutchpy.storage.schema import SCHEMA_VERSION, Table
+
+_SEGMENT_PART: Final = re.compile(r"part-(\d{5})-(\d{5})(?:-(\d{5}))?\.parquet")
+_DATABASE_PART: Final = re.compile(r"part-(\d{5})\.parquet")
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class PartName:
+    """A segment part: fetch list, first and last flush it holds."""
+
+    list: int
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        tail = "" if self.first == self.last else f"-{self.last:05d}"
+        return f"part-{self.list:05d}-{self.first:05d}{tail}.parquet"
+
+    def covers(self, other: PartName) -> bool:
+        """Whether this part holds all that ``other`` holds."""
+        return self.list == other.list and self.first <= other.first and other.last <= self.last
+
+    @classmethod
+    def parse(cls, name: str) -> PartName | None:
+        """The name taken apart; None for a file that is no segment part."""
+        match = _SEGMENT_PART.fullmatch(name)
+        if match is None:
+            return None
+        number, first, last = match.groups()
+        return cls(int(number), int(first), int(last or first))
+
+
+def bucket_part(bucket: int) -> str:
+    """File name of a database bucket."""
+    return f"part-{bucket:05d}.parquet"
+
+
+def database_parts(folder: Path) -> list[Path]:
+    """The buckets of a database generation, in order."""
+    return sorted(path for path in folder.iterdir() if _DATABASE_PART.fullmatch(path.name))
+
+
+def segment_parts(folder: Path) -> list[tuple[PartName, Path]]:
+    """The live parts of a segment table, in order; parts that a merged one stands for are left out."""
+    if not folder.is_dir():
+        return []
+    found = sorted((name, path) for path in folder.iterdir() if (name := PartName.parse(path.name)))
+    return [(name, path) for name, path in found if not _replaced(name, (other for other, _ in found))]
+
+
+def _replaced(name: PartName, others: Iterable[PartName]) -> bool:
+    return any(other != name and other.covers(name) for other in others)
+
+
+def covered(name: PartName, applied: Iterable[PartName]) -> bool:
+    """Whether every flush of ``name`` stands in ``applied`` parts."""
+    flushes = {n for part in applied if part.list == name.list for n in range(part.first, part.last + 1)}
+    return all(n in flushes for n in range(name.first, name.last + 1))
+
+
+class PartWriter:
+    """Writes one part aside, batch by batch; ``publish`` makes it durable and gives it its name."""
+
+    def __init__(self, target: Path, table: Table, key_values: dict[str, str] | None = None) -> None:
+        self._target = target
+        self._aside = target.with_name(f"_{target.name}.{os.getpid()}.tmp")
+        self._table = table
+        schema = table.schema.with_metadata({**table.key_values, **(key_values or {})})
+        fs.make_folder(target.parent)
+        self._writer = pq.ParquetWriter(self._aside, schema, compression="zstd", compression_level=3)
+        self.rows = 0
+
+    def write(self, batch: pa.RecordBatch | pa.Table, row_group_rows: int | None = None) -> None:
+        """Append rows, cast to the declared schema."""
+        table = pa.table(batch) if isinstance(batch, pa.RecordBatch) else batch
+        self._writer.write_table(
+            conform(table, self._table).cast(self._writer.schema), row_group_rows or self._table.row_group_rows
+        )
+        self.rows += table.num_rows
+
+    def publish(self) -> Path:
+        """Close, force to disk, rename into place."""
+        self._writer.close()
+        fs.fsync_file(self._aside)
+        fs.rename(self._aside, self._target)
+        return self._target
+
+    def discard(self) -> None:
+        """Close and remove what was written."""
+        self._writer.close()
+        fs.remove(self._aside)
+
+
+@contextmanager
+def writing(target: Path, table: Table, key_values: dict[str, str] | None = None) -> Iterator[PartWriter]:
+    """A PartWriter published when the block ends well, discarded when it raises."""
+    writer = PartWriter(target, table, key_values)
+    try:
+        yield writer
+    except BaseException:
+        writer.discard()
+        raise
+    writer.publish()
+
+
+def write_part(target: Path, table: Table, rows: pa.Table, row_group_rows: int | None = None) -> Path:
+    """Write and publish a whole table as one part."""
+    with writing(target, table) as writer:
+        writer.write(rows, row_group_rows)
+    return target
+
+
+def conform(rows: pa.Table, table: Table) -> pa.Table:
+    """Columns in declared order and type; DamagedError when one is missing."""
+    missing = [name for name in table.schema.names if name not in rows.column_names]
+    if missing:
+        raise DamagedError(f"rows for {table.name} lack the columns {', '.join(missing)}")
+    return rows.select(table.schema.names).cast(table.schema.remove_metadata())
+
+
+def check_part(path: Path, table: Table) -> int:
+    """The row count of a readable part of the declared schema; DamagedError naming the file otherwise."""
+    try:
+        with pq.ParquetFile(path) as file:
+            schema, metadata = file.schema_arrow, file.metadata
+            rows = int(metadata.num_rows)
+    except (OSError, pa.ArrowException) as error:
+        raise DamagedError(f"{path} cannot be read as Parquet: {error}") from error
+    _check_version(path, metadata.metadata or {})
+    drift = _drift(schema, table.schema)
+    if drift:
+        raise DamagedError(f"{path} is not a part of {table.name}: {'; '.join(drift)}")
+    return rows
+
+
+def _check_version(path: Path, key_values: dict[bytes, bytes]) -> None:
+    version = int(key_values.get(b"nutchpy.schema_version", b"0"))
+    if version > SCHEMA_VERSION:
+        raise DamagedError(
+            f"{path} has schema version {version}, newer than this nutchpy ({SCHEMA_VERSION}); upgrade it"
+        )
+
+
+def _drift(found: pa.Schema, declared: pa.Schema) -> Sequence[str]:
+    return [
+        f"column {field.name} is {_type_of(found, field.name)}, not {field.type}"
+        for field in declared
+        if not _same_type(_type_of(found, field.name), field.type)
+    ]
+
+
+def _type_of(schema: pa.Schema, name: str) -> pa.DataType | None:
+    index = schema.get_field_index(name)
+    return None if index < 0 else schema.field(index).type
+
+
+def _same_type(found: pa.DataType | None, declared: pa.DataType) -> bool:
+    """Equal but for the names that writers give to the inner fields of lists and maps, and their nullability."""
+    if found is None:
+        return False
+    if pa.types.is_dictionary(found):
+        found = found.value_type
+    if pa.types.is_list(declared):
+        return pa.types.is_list(found) and _same_type(found.value_type, declared.value_type)
+    if pa.types.is_map(declared):
+        return bool(
+            pa.types.is_map(found) and found.key_type == declared.key_type and found.item_type == declared.item_type
+        )
+    if pa.types.is_struct(declared):
+        return pa.types.is_struct(found) and [(f.name, f.type) for f in found] == [(f.name, f.type) for f in declared]
+    return bool(found == declared)

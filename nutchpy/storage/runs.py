@@ -1,0 +1,35 @@
+"""``runs.jsonl``: one line per stage run in a crawl folder, append only."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+RUNS_FILE = "runs.jsonl"
+
+
+def append_run(crawl_dir: Path, record: Mapping[str, Any]) -> None:
+    """Append one record; whole lines even when several processes append at once (one ``write`` on O_APPEND)."""
+    line = json.dumps(dict(record), ensure_ascii=False, default=str, sort_keys=True) + "\n"
+    fd = os.open(crawl_dir / RUNS_FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+    try:
+        os.write(fd, line.encode())
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def read_runs(crawl_dir: Path) -> Iterator[dict[str, Any]]:
+    """Every record that is whole, oldest first; a line cut by a crash is passed over."""
+    path = crawl_dir / RUNS_FILE
+    if not path.exists():
+        return
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            try:
+                yield json.loads(line)
+            except ValueError:
+                continue
