@@ -179,10 +179,14 @@ class FetchSchedule(Configurable, Protocol):
 
 
 class ScoringFilter(Configurable, Protocol):
-    """Moves score along links. Policies over Arrow columns; ``inlink_aggregate`` is the SQL feeding ``on_linked``."""
+    """Moves score along links, or ranks rows. Policies over Arrow columns.
+
+    A filter may also have ``max_depth``, an int: links of pages that far from a seed are not followed.
+    """
 
     inlink_aggregate: str
-    """``sum``, ``max``, ``min`` or ``none``: what updatedb computes of the scores of a row's new inlinks."""
+    """What updatedb computes of the scores of a row's new inlinks, for ``update``: ``sum``, ``max`` or ``min``; or
+    ``none``: the filter moves no score along links, and neither ``outlink_scores`` nor ``update`` is called."""
 
     def injected_score(self, score: float, metadata: Mapping[str, str]) -> float:
         """Score of a new seed."""
