@@ -110,15 +110,14 @@ def make(folder: Path) -> None:
 
 
 def installer(folder: Path) -> Install:
-    """``pip install`` into ``folder``, wheels only: its own pip, or uv when it has none."""
+    """``pip install`` into ``folder``: by its own pip, or by uv when it has none."""
     python = folder / "bin" / "python"
     if run(python, "-I", "-m", "pip", "--version").returncode == 0:
-        return lambda *words: run(python, "-I", "-m", "pip", "install", "--only-binary", ":all:", *words)
+        return lambda *words: run(python, "-I", "-m", "pip", "install", *words)
     uv = shutil.which("uv")
     if uv is None:
         raise SetupError(f"{folder} has no pip and there is no uv: install one of them")
-    only_binary = [word for name in third_party(frozenset({"test", "lint"})) for word in ("--no-build-package", name)]
-    return lambda *words: run(uv, "pip", "install", "--python", python, *only_binary, *words)
+    return lambda *words: run(uv, "pip", "install", "--python", python, *words)
 
 
 def requirements(extras: frozenset[str]) -> list[str]:
@@ -132,21 +131,16 @@ def requirements(extras: frozenset[str]) -> list[str]:
     return [line for text in texts for line in text.split("\n") if line.strip()]
 
 
-def third_party(extras: frozenset[str]) -> list[str]:
-    """The bare names of those requirements."""
-    return [line.replace("~", ">").replace("=", ">").split(">")[0].strip() for line in requirements(extras)]
-
-
 def fill(folder: Path, extras: frozenset[str]) -> None:
-    """nutchpy itself (editable: the sources are what runs) with its dependencies, pycurl where it has a wheel."""
+    """The dependencies, as wheels only, then nutchpy itself, editable: the sources here are what runs."""
     install = installer(folder)
-    names = f"[{','.join(sorted(extras))}]" if extras else ""
-    if (whole := install("--editable", f"{ROOT}{names}")).returncode == 0:
-        return
-    rest = [line for line in requirements(extras) if not line.startswith(OPTIONAL)]
-    if install(*rest).returncode != 0 or install("--no-deps", "--editable", ROOT).returncode != 0:
-        checked(whole, f"the dependencies could not be installed into {folder}")
-    say(f"no {OPTIONAL} wheel for this platform: pages are fetched with the requests transport")
+    wanted = requirements(extras)
+    got = install("--only-binary", ":all:", *wanted)
+    if got.returncode != 0:
+        without = install("--only-binary", ":all:", *(line for line in wanted if not line.startswith(OPTIONAL)))
+        checked(got if without.returncode else without, f"the dependencies could not be installed into {folder}")
+        say(f"no {OPTIONAL} wheel for this platform: pages are fetched with the requests transport")
+    checked(install("--no-deps", "--editable", ROOT), f"nutchpy could not be installed into {folder}")
 
 
 # --- putting it in place ------------------------------------------------------------------------------------------
