@@ -1,0 +1,181 @@
+"""FetchItemQueues: all queues of a fetch list, and which of them may be served next.
+
+Pure and without locks: one thread, time as an argument. A queue that only time keeps from being served stands once in
+a heap ordered by that time, so serving costs O(log queues); queues ready at once take turns. An empty queue is
+forgotten when neither its delay nor its failures matter any more.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from nutchpy.fetcher.item import FetchItem
+from nutchpy.fetcher.queue import FetchItemQueue, QueueLimits
+
+
+class FetchItemQueues:
+    """The queues; ``queued`` items wait in them, ``in_progress`` hold a slot. ``blocked`` queues take no more."""
+
+    def __init__(self, limits: Callable[[str], QueueLimits]) -> None:
+        self._limits = limits
+        self._queues: dict[str, FetchItemQueue] = {}
+        self._ready: list[tuple[float, int, FetchItemQueue]] = []
+        self._idle: list[tuple[float, int, FetchItemQueue]] = []
+        self._turn = 0
+        self.queued = 0
+        self.in_progress = 0
+        self.busy = 0
+        """Queues with waiting items."""
+        self.blocked: dict[str, str] = {}
+        """Queues given up, with the reason."""
+        self.hungry: deque[FetchItemQueue] = deque()
+        """Queues that have run low while the feeder holds more for them."""
+
+    def __len__(self) -> int:
+        return len(self._queues)
+
+    def __iter__(self) -> Iterator[FetchItemQueue]:
+        return iter(self._queues.values())
+
+    def queue(self, queue_id: str) -> FetchItemQueue:
+        """The queue of that id, made when there is none."""
+        queue = self._queues.get(queue_id)
+        if queue is None:
+            queue = self._queues[queue_id] = FetchItemQueue(queue_id, self._limits(queue_id), deque())
+        return queue
+
+    def waiting(self, queue_id: str) -> int:
+        """How many items wait in a queue."""
+        queue = self._queues.get(queue_id)
+        return len(queue.waiting) if queue else 0
+
+    def add(self, item: FetchItem, now: float, first: bool = False) -> None:
+        """Queue an item (of a queue not blocked), last in its queue unless ``first``."""
+        queue = self.queue(item.queue_id)
+        self.busy += not queue.waiting
+        (queue.waiting.appendleft if first else queue.waiting.append)(item)
+        self.queued += 1
+        if not queue.entry:
+            self._schedule(queue, now)
+
+    def take(self, now: float) -> FetchItem | None:
+        """An item that may be requested now, its queue's slot taken; None when there is none."""
+        queue = self._next()
+        if queue is None or self._ready[0][0] > now:
+            return None
+        heapq.heappop(self._ready)
+        queue.entry = 0
+        item = queue.take()
+        self.queued -= 1
+        self.in_progress += 1
+        self.busy -= not queue.waiting
+        self.note_hungry(queue)
+        self._schedule(queue, now)
+        return item
+
+    def note_hungry(self, queue: FetchItemQueue) -> None:
+        """Line a queue up for the feeder when it has run low and there is more for it."""
+        if queue.parked and not queue.hungry and len(queue.waiting) <= queue.limits.parallel:
+            queue.hungry = True
+            self.hungry.append(queue)
+
+    def next_ready(self) -> float | None:
+        """When the next item may be requested; None when it is not time that is waited for."""
+        return self._ready[0][0] if self._next() is not None else None
+
+    def release(self, item: FetchItem, now: float, pause: float | None) -> None:
+        """Free the item's slot: a request ended now and the queue rests ``pause`` seconds, or (None) none went out."""
+        queue = self._give_back(item)
+        if pause is None:
+            queue.release_unused()
+        else:
+            queue.release(now, pause)
+        self._reschedule(queue, now)
+
+    def fail(self, item: FetchItem, now: float) -> list[FetchItem]:
+        """Free the slot of a request that failed now; returns what is dropped when it was one failure too many."""
+        queue = self._give_back(item)
+        queue.release(now, item.pause)
+        exhausted = queue.failed()
+        self._reschedule(queue, now)
+        return self.block(queue.id, "exceptions") if exhausted else []
+
+    def put_off(self, item: FetchItem, now: float, seconds: float, most: int) -> list[FetchItem]:
+        """Free the item's slot, queue it again first, rest its queue; returns what is dropped when once too often."""
+        queue = self._give_back(item)
+        queue.release_unused()
+        given_up = queue.put_off(now + seconds, most)
+        self._unschedule(queue)
+        self.add(item, now, first=True)
+        return self.block(queue.id, "robots_deferred") if given_up else []
+
+    def block(self, queue_id: str, reason: str) -> list[FetchItem]:
+        """Empty a queue and take no more for it in this run; returns what waited."""
+        self.blocked[queue_id] = reason
+        queue = self._queues.get(queue_id)
+        return self._emptied(queue) if queue else []
+
+    def clear(self) -> list[FetchItem]:
+        """Empty all queues; returns what waited."""
+        return [item for queue in self for item in self._emptied(queue)]
+
+    def reap(self, now: float) -> None:
+        """Forget the queues whose time has come."""
+        while self._idle and self._idle[0][0] <= now:
+            _, _, queue = heapq.heappop(self._idle)
+            queue.reaping = False
+            if queue.idle and queue.forget_at() <= now:
+                self._queues.pop(queue.id, None)
+            elif queue.idle:
+                self._note_idle(queue)
+
+    def _give_back(self, item: FetchItem) -> FetchItemQueue:
+        queue = item.queue
+        if queue is None:
+            raise ValueError(f"{item.url} holds no slot")
+        item.queue = None
+        self.in_progress -= 1
+        return queue
+
+    def _emptied(self, queue: FetchItemQueue) -> list[FetchItem]:
+        items = list(queue.waiting)
+        queue.waiting.clear()
+        self.queued -= len(items)
+        self.busy -= bool(items)
+        self._unschedule(queue)
+        if queue.idle:
+            self._note_idle(queue)
+        return items
+
+    def _next(self) -> FetchItemQueue | None:
+        """The queue on top of the heap, entries out of date thrown away."""
+        while self._ready:
+            _, entry, queue = self._ready[0]
+            if queue.entry == entry:
+                return queue
+            heapq.heappop(self._ready)
+        return None
+
+    def _schedule(self, queue: FetchItemQueue, now: float) -> None:
+        """Give a servable queue its place: behind those that are ready already."""
+        if queue.servable:
+            self._turn += 1
+            queue.entry = self._turn
+            heapq.heappush(self._ready, (max(queue.next_fetch_time, now), self._turn, queue))
+
+    def _unschedule(self, queue: FetchItemQueue) -> None:
+        queue.entry = 0
+
+    def _reschedule(self, queue: FetchItemQueue, now: float) -> None:
+        self._unschedule(queue)
+        self._schedule(queue, now)
+        if queue.idle:
+            self._note_idle(queue)
+
+    def _note_idle(self, queue: FetchItemQueue) -> None:
+        if not queue.reaping:
+            self._turn += 1
+            queue.reaping = True
+            heapq.heappush(self._idle, (queue.forget_at(), self._turn, queue))
