@@ -1,3 +1,20 @@
 """nutchpy: a Nutch-style batch crawl toolkit over Parquet tables. ARCHITECTURE.md is the map."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nutchpy.stages.sql.crawl import open_crawl
+
 __version__ = "0.1.0"
+__all__ = ["__version__", "open_crawl"]
+
+
+def __getattr__(name: str) -> Any:
+    """``open_crawl``, imported when first asked for, so that the command line starts without it."""
+    if name == "open_crawl":
+        from nutchpy.stages.sql.crawl import open_crawl
+
+        return open_crawl
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from nutchpy.core.errors import DamagedError, EngineError, StorageError, UsageError
 from nutchpy.engine.base import Files, Input, Inputs, Params
+from nutchpy.engine.sql_text import file_list, literal, quoted, sql_type
 from nutchpy.storage.schema import Table
 
 _BATCH_ROWS: Final = 65_536
@@ -52,12 +53,10 @@ class DuckDBEngine:
 
     def write(self, sql: str, inputs: Inputs, params: Params | None, out: Path, table: Table) -> int:
         """See Engine.write."""
-        columns = ", ".join(
-            f"cast({_quoted(c.name)} as {_sql_type(c.type)}) as {_quoted(c.name)}" for c in table.columns
-        )
-        pairs = ", ".join(f"{_literal(k)}: {_literal(v)}" for k, v in table.key_values.items())
+        columns = ", ".join(f"cast({quoted(c.name)} as {sql_type(c.type)}) as {quoted(c.name)}" for c in table.columns)
+        pairs = ", ".join(f"{literal(k)}: {literal(v)}" for k, v in table.key_values.items())
         copy = (
-            f"copy (select {columns} from (\n{sql}\n)) to {_literal(str(out))} "
+            f"copy (select {columns} from (\n{sql}\n)) to {literal(str(out))} "
             f"({_CODEC}, row_group_size {table.row_group_rows}, kv_metadata {{{pairs}}})"
         )
         with self._bound(inputs) as cursor, _explained():
@@ -73,7 +72,7 @@ class DuckDBEngine:
             tree = json.loads(_one(cursor, "select json_serialize_sql($q)", {"q": _PREFIX + text}))
             _require_expression(text, tree)
             with self._bound({table.name: table.schema.empty_table()}) as bound:
-                bound.execute(f"select 1 from {_quoted(table.name)} where (\n{text}\n)")
+                bound.execute(f"select 1 from {quoted(table.name)} where (\n{text}\n)")
         except duckdb.Error as error:
             raise UsageError(f"the expression {text!r} cannot be used: {_first_line(error)}") from error
         finally:
@@ -93,9 +92,10 @@ class DuckDBEngine:
 
 def _bind(cursor: duckdb.DuckDBPyConnection, name: str, relation: Input) -> None:
     if isinstance(relation, Files) and relation.paths:
-        paths = ", ".join(_literal(str(path)) for path in relation.paths)
         with _explained():
-            cursor.execute(f"create temp view {_quoted(name)} as select * from read_parquet([{paths}])")
+            cursor.execute(
+                f"create temp view {quoted(name)} as select * from read_parquet({file_list(relation.paths)})"
+            )
     else:
         cursor.register(name, relation.table.schema.empty_table() if isinstance(relation, Files) else relation)
 
@@ -141,37 +141,6 @@ def _nodes(tree: Any) -> Iterator[Mapping[str, Any]]:
 
 def _one(cursor: duckdb.DuckDBPyConnection, sql: str, params: Params) -> Any:
     return cursor.execute(sql, dict(params)).fetchall()[0][0]
-
-
-def _sql_type(kind: pa.DataType) -> str:
-    if pa.types.is_list(kind):
-        return f"{_sql_type(kind.value_type)}[]"
-    if pa.types.is_map(kind):
-        return f"map({_sql_type(kind.key_type)}, {_sql_type(kind.item_type)})"
-    if pa.types.is_struct(kind):
-        return f"struct({', '.join(f'{_quoted(f.name)} {_sql_type(f.type)}' for f in kind)})"
-    return _SQL_TYPES[kind]
-
-
-_SQL_TYPES: Final[Mapping[pa.DataType, str]] = {
-    pa.string(): "varchar",
-    pa.binary(): "blob",
-    pa.int32(): "integer",
-    pa.int64(): "bigint",
-    pa.uint32(): "uinteger",
-    pa.float32(): "float",
-    pa.float64(): "double",
-    pa.bool_(): "boolean",
-    pa.timestamp("us", tz="UTC"): "timestamp with time zone",
-}
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _first_line(error: Exception) -> str:

@@ -1,0 +1,50 @@
+"""Names, values and types written as SQL text: the few places where a statement has to be built.
+
+Values go into statements as parameters; these are for what cannot (paths in a view, column types).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+_SQL_TYPES: Final[Mapping[pa.DataType, str]] = {
+    pa.string(): "varchar",
+    pa.binary(): "blob",
+    pa.int32(): "integer",
+    pa.int64(): "bigint",
+    pa.uint32(): "uinteger",
+    pa.float32(): "float",
+    pa.float64(): "double",
+    pa.bool_(): "boolean",
+    pa.timestamp("us", tz="UTC"): "timestamp with time zone",
+}
+
+
+def quoted(name: str) -> str:
+    """An identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str | None) -> str:
+    """A string, or NULL."""
+    return "null" if text is None else "'" + text.replace("'", "''") + "'"
+
+
+def file_list(paths: Iterable[Path]) -> str:
+    """A list of paths, as ``read_parquet`` takes it."""
+    return f"[{', '.join(literal(str(path)) for path in paths)}]"
+
+
+def sql_type(kind: pa.DataType) -> str:
+    """The SQL type that holds an Arrow type of our schemas."""
+    if pa.types.is_list(kind):
+        return f"{sql_type(kind.value_type)}[]"
+    if pa.types.is_map(kind):
+        return f"map({sql_type(kind.key_type)}, {sql_type(kind.item_type)})"
+    if pa.types.is_struct(kind):
+        return f"struct({', '.join(f'{quoted(f.name)} {sql_type(f.type)}' for f in kind)})"
+    return _SQL_TYPES[kind]
