@@ -33,3 +33,20 @@ def read_runs(crawl_dir: Path) -> Iterator[dict[str, Any]]:
                 yield json.loads(line)
             except ValueError:
                 continue
+
+
+def last_run(crawl_dir: Path, tail: int = 1 << 16) -> dict[str, Any] | None:
+    """The newest whole record, of the file's last ``tail`` bytes; None when there is none."""
+    try:
+        with (crawl_dir / RUNS_FILE).open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - tail))
+            lines = file.read().splitlines()
+    except FileNotFoundError:
+        return None
+    for line in reversed(lines):
+        try:
+            record: dict[str, Any] = json.loads(line)
+        except ValueError:
+            continue
+        return record
+    return None
