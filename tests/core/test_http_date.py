@@ -62,9 +62,7 @@ def test_no_date(text: str) -> None:
 
 
 def test_two_digit_years() -> None:
-    years = [
-        datetime.fromtimestamp(http_date(f"Sunday, 06-Nov-{yy} 08:49:37 GMT") or 0, UTC).year for yy in ("69", "70")
-    ]
+    dates = [http_date(f"Sunday, 06-Nov-{year} 08:49:37 GMT") or 0 for year in ("69", "70")]
     assert [datetime.fromtimestamp(date, UTC).year for date in dates] == [2069, 1970]
 
 
