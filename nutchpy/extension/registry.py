@@ -51,6 +51,13 @@ def points() -> list[str]:
     return sorted((*ORDERED, *SINGLE))
 
 
+def require_point(name: str) -> str:
+    """``name``, when it is an extension point's; PluginError otherwise."""
+    if name not in points():
+        raise PluginError(f"no extension point {name!r}; there are {', '.join(points())}")
+    return name
+
+
 def known(point: str) -> dict[str, str]:
     """Name of each installed plugin of a point, and the distribution it comes from."""
     return {name: _distribution(entry) for name, entry in sorted(_entries(point).items())}

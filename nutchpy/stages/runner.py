@@ -73,7 +73,7 @@ def _run(options: Options, ctx: Context) -> Outcome:
     """The stage's own ``run``. An error that is only a stage's way to stop at a signal is Interrupted."""
     ctx.stop.watched = False
     try:
-        outcome: Outcome = import_module(type(options).__module__).run(options, ctx)
+        outcome: Outcome = _stage(options).run(options, ctx)
     except KeyboardInterrupt as signal:
         raise Interrupted(f"stopped by {ctx.stop.reason or 'a signal'}") from signal
     except Exception as error:
@@ -81,6 +81,12 @@ def _run(options: Options, ctx: Context) -> Outcome:
             raise Interrupted(f"stopped by {ctx.stop.reason}") from error
         raise
     return outcome
+
+
+def _stage(options: Options) -> Any:
+    """The module whose ``run`` takes these options: theirs, or the package it belongs to."""
+    module = import_module(type(options).__module__)
+    return module if hasattr(module, "run") else import_module(module.__name__.rpartition(".")[0])
 
 
 def _rules(conf: Conf) -> dict[str, dict[str, Any]]:

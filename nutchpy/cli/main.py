@@ -1,0 +1,200 @@
+"""The command line: which commands there are, how one is run, and what exit code its end means.
+
+0 done; 1 generate: nothing due; 2 usage or settings; 3 locked; 4 bad or damaged data, or a disk that does not take
+more; 5 interrupted, work kept; 70 anything else. A command's module is imported only when it is asked for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+import nutchpy
+from nutchpy.cli import words
+from nutchpy.cli.command import COMMON, Call, Common, StageCommand, build
+from nutchpy.conf.values import nearest
+from nutchpy.core.errors import Interrupted, NutchpyError, StorageError, UsageError
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One command: the stage module that is it, and a line for the list of commands."""
+
+    module: str
+    summary: str
+
+
+def _stage(name: str, summary: str) -> Entry:
+    return Entry(f"nutchpy.stages.{name}", summary)
+
+
+COMMANDS: Final[dict[str, Entry]] = {
+    "crawl": _stage("crawl", "Crawl from seeds to a depth: all the stages below, in rounds."),
+    "inject": _stage("inject", "Add seed URLs to the crawldb."),
+    "generate": _stage("generate", "Choose the URLs that are due and write them as a new segment."),
+    "fetch": _stage("fetch", "Fetch the pages of a segment."),
+    "parse": _stage("parse", "Parse the pages of a segment: text, links, metadata."),
+    "updatedb": _stage("updatedb", "Bring what segments found into the crawldb."),
+    "invertlinks": _stage("invertlinks", "Bring the links of segments into the linkdb."),
+    "dedup": _stage("dedup", "Mark pages of equal content as duplicates in the crawldb."),
+    "readdb": _stage("readdb", "Read the crawldb: statistics, one URL, dumps."),
+    "readseg": _stage("readseg", "Read segments: list, one URL, dumps."),
+    "readlinkdb": _stage("readlinkdb", "Read the linkdb: the links to one URL, dumps."),
+    "sql": _stage("sql", "Query a crawl with SQL."),
+    "parsechecker": _stage("parsechecker", "Fetch and parse one URL and show what came of it."),
+    "filterchecker": _stage("filterchecker", "Show which URLs of stdin the filters accept."),
+    "normalizerchecker": _stage("normalizerchecker", "Show the normal form of URLs of stdin."),
+    "robotsparser": _stage("robotsparser", "Show which URLs a robots.txt allows."),
+    "conf": _stage("conf", "Show settings, and which layer set them."),
+    "showproperties": _stage("conf", "Nutch's name for conf."),
+    "plugins": _stage("plugins", "Show the plugins that are installed, and those enabled."),
+    "schema": _stage("schema", "Show the columns of the tables."),
+    "path": _stage("path", "Show the folder in which a database's current Parquet files lie."),
+}
+
+HELP: Final = """nutchpy: crawl the web in stages, over Parquet tables that you can query with SQL.
+
+Nutch's commands, argument order and flags work as they do there; each flag has a --form too.
+nutchpy COMMAND --help explains a command and ends with an example.
+"""
+
+
+class Commands(TyperGroup):
+    """All commands, imported when asked for; options common to all may stand before the command's name."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Their names, in the order of a crawl."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> StageCommand | None:
+        """The command; UsageError when there is none of that name."""
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            near = nearest(cmd_name, COMMANDS)
+            hint = f"; did you mean {near}?" if near else ""
+            raise UsageError(f"no command {cmd_name!r}{hint} (nutchpy --help lists them)")
+        return build(cmd_name, entry.module)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Options up to the command's name; the rest is the command's own."""
+        if not args or args[0] in ("-h", "--help", "help"):
+            typer.echo(ctx.get_help())
+            raise typer.Exit(0 if args else UsageError.exit_code)
+        if args[0] in ("--version", "-V"):
+            typer.echo(f"nutchpy {nutchpy.__version__}")
+            raise typer.Exit
+        values, rest = words.leading(args, COMMON)
+        if not rest:
+            raise UsageError("no command given (nutchpy --help lists them)")
+        ctx.obj = Common(**values)
+        ctx._protected_args, ctx.args = rest[:1], rest[1:]
+        return rest[1:]
+
+    def format_usage(self, ctx: Any, formatter: Any) -> None:
+        """One line."""
+        formatter.write_usage("nutchpy", "COMMAND [ARGUMENTS] [OPTIONS]")
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        """The text as it stands."""
+        formatter.write(f"\n{HELP}")
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """The commands, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+
+
+def main() -> NoReturn:
+    """The ``nutchpy`` program."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(args: Sequence[str]) -> int:
+    """Carry out one command line; the exit code. Whatever goes wrong is one line on stderr."""
+    debug = "--debug" in args
+    try:
+        asked = Commands(name="nutchpy", help=HELP, rich_markup_mode=None).main(list(args), "nutchpy", None, False)
+        code = execute(asked) if isinstance(asked, Call) else int(asked or 0)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_output()
+        return 0  # whoever read the output had enough of it
+    except KeyboardInterrupt:
+        return _failed("interrupted", Interrupted.exit_code, debug)
+    except NutchpyError as error:
+        return _failed(str(error), error.exit_code, debug)
+    except OSError as error:
+        return _failed(_os_error(error), StorageError.exit_code if error.errno in _DISK else 70, debug)
+    except Exception as error:  # noqa: BLE001  the outermost place: a bug becomes one line and exit code 70
+        hint = "" if debug else " (--debug shows the traceback)"
+        return _failed(f"internal error: {type(error).__name__}: {error}{hint}", 70, debug)
+    return code
+
+
+_DISK: Final = frozenset(  # what files and folders answer when they are missing, forbidden or full
+    (
+        *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG),
+        *(errno.EACCES, errno.EPERM, errno.EROFS),
+        *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO),
+    )
+)
+
+
+def execute(call: Call) -> int:
+    """Read the settings, run the stage under its signals, print what it gives; the exit code."""
+    from nutchpy.cli import logs, output, progress, signals
+    from nutchpy.conf.layers import load
+    from nutchpy.extension.registry import plugin_defaults
+    from nutchpy.stages.context import Context
+    from nutchpy.stages.runner import run_stage
+
+    options, common = call.options, call.common
+    crawl_dir = options.crawl_dir()
+    logs.set_up(options, common, crawl_dir)
+    bar = progress.shown(common.quiet or logs.is_cron(options))
+    ctx = Context(
+        conf=load(None, crawl_dir, os.environ, common.define, plugin_defaults),
+        now=datetime.now(UTC),
+        crawl_dir=crawl_dir,
+        progress=bar,
+        wait_lock=common.wait_lock,
+        accept_conf_change=common.accept_conf_change,
+    )
+    with signals.caught(ctx.stop):
+        try:
+            outcome = run_stage(call.name, options, ctx)
+            ctx.stop.watched = False  # nobody looks while lines are printed: a signal may end that where it stands
+            output.write(outcome, common.json)
+        finally:
+            bar.close()
+    return outcome.exit_code
+
+
+def _failed(message: str, code: int, debug: bool) -> int:
+    """Say it, with the trace when asked; the exit code."""
+    if debug and sys.exc_info()[0] is not None:
+        import traceback
+
+        traceback.print_exc()
+    with contextlib.suppress(OSError):  # stderr may be gone too
+        print(f"nutchpy: {message}", file=sys.stderr, flush=True)  # noqa: T201  the one place that says it
+    return code
+
+
+def _os_error(error: OSError) -> str:
+    where = f": {error.filename}" if error.filename else ""
+    return f"{error.strerror or error}{where}"
+
+
+def _discard_output() -> None:
+    """Point stdout at nothing, so that the interpreter's own flush at exit does not fail once more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
