@@ -62,5 +62,9 @@ class Parse:
     """Directives in force for us, of meta robots and X-Robots-Tag: ``noindex``, ``nofollow``, ``noarchive``, …"""
     refresh: tuple[float, str] | None = None
     """Meta refresh as (seconds, absolute URL)."""
+    meta: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Contents of the page's meta elements by lower-case name or property, in page order; for parse filters."""
+    headings: tuple[tuple[str, str], ...] = ()
+    """(``h1`` … ``h6``, text) in page order; for parse filters."""
     content_meta: Mapping[str, str] = field(default_factory=dict)
     parse_meta: Mapping[str, str] = field(default_factory=dict)

