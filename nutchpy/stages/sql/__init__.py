@@ -118,6 +118,3 @@ def _typed() -> Iterator[str]:
             yield input("nutchpy> ")
         except EOFError:
             return
-
-
-__all__: list[Any] = ["EXAMPLE", "SqlOptions", "run"]
