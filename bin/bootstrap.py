@@ -122,7 +122,7 @@ def installer(folder: Path) -> Install:
 
 def requirements(extras: frozenset[str]) -> list[str]:
     """The lines of setup.cfg's install_requires and of these extras."""
-    setup = configparser.ConfigParser()
+    setup = configparser.ConfigParser(interpolation=None)
     setup.read(ROOT / "setup.cfg", encoding="utf-8")
     texts = [
         setup["options"]["install_requires"],
