@@ -168,7 +168,7 @@ def test_nothing_is_taken_after_a_stop() -> None:
 
 @pytest.mark.parametrize("coder", CODERS)
 def test_bombs_stop_while_they_unfold(coder: str) -> None:
-    bomb = CODERS[coder](bytes(50_000_000))
+    bomb = CODERS[coder](bytes(20_000_000))
     tracemalloc.start()
     body, reason = run(bomb, LABELS.get(coder, coder), 1 << 14, limit=100_000)
     peak = tracemalloc.get_traced_memory()[1]
@@ -178,7 +178,7 @@ def test_bombs_stop_while_they_unfold(coder: str) -> None:
 
 
 def test_zstd_bomb_of_tiny_blocks() -> None:
-    block = (3 << 0 & 0) | (1 << 1) | (131072 << 3)  # run-length block: 4 bytes for 128 KiB
+    block = (1 << 1) | (131072 << 3)  # run-length block: 4 bytes for 128 KiB
     frame = b"\x28\xb5\x2f\xfd\x00\x58" + (block.to_bytes(3, "little") + b"a") * 4000
     tracemalloc.start()
     body, reason = decode(frame, "zstd", 1_000_000)
@@ -189,15 +189,15 @@ def test_zstd_bomb_of_tiny_blocks() -> None:
 
 
 def test_ratio_tells_a_bomb_when_there_is_no_limit() -> None:
-    bomb = brotli.compress(bytes(50_000_000))
+    bomb = brotli.compress(bytes(20_000_000))
     body, reason = run(bomb, "br", 1 << 14, ratio=500)
     assert reason == "ratio"
-    assert 1 << 20 <= len(body) < 1 << 21
+    assert 900_000 < len(body) < 1 << 21
     assert decode(TEXT, "", -1) == (TEXT, None)
 
 
 def test_a_bomb_inside_a_chain_stops_though_it_gives_no_output() -> None:
-    inner = gzip.compress(b"x") + bytes(200_000_000)
+    inner = gzip.compress(b"x") + bytes(100_000_000)
     assert run(gzip.compress(inner), "gzip, gzip", 1 << 14, ratio=500)[1] == "ratio"
 
 
@@ -212,7 +212,7 @@ def test_zstd_window_beyond_8_mib_is_refused() -> None:
 
 @given(st.binary(max_size=200), st.sampled_from(["gzip", "deflate", "br", "zstd", "gzip, br"]), st.integers(1, 20))
 def test_total_and_the_same_however_it_is_cut_up(body: bytes, encoding: str, step: int) -> None:
-    whole, reason = decode(body, encoding, 10_000)
+    whole, _ = decode(body, encoding, 10_000)
     assert run(body, encoding, step, 10_000)[0] == whole
     assert len(whole) <= 10_000
 
