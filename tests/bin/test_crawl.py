@@ -219,7 +219,7 @@ def test_units_of_waiting(stages: Stages, given: str, seconds: int) -> None:
 def test_signal_to_the_loop_reaches_the_stage_once_and_waits_for_it(stages: Stages, number: int) -> None:
     stages.does(
         "fetch",
-        "trap 'echo asked >>\"$STAGES/asked\"; exit 5' TERM\nfor _ in 1 2 3 4 5 6 7 8; do sleep 0.5; done",
+        "trap 'echo asked >>\"$STAGES/asked\"; exit 5' TERM\nfor _ in $(seq 80); do sleep 0.05; done",
     )
     loop = stages.start(str(stages.crawl), "1")
     stages.until("fetch")
