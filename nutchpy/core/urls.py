@@ -13,11 +13,11 @@ from typing import Final
 import ada_url
 import can_ada
 import mmh3
-from publicsuffixlist import PublicSuffixList
+
+from nutchpy.core.registered import registered_domain as registered_domain
 
 CRAWLABLE_SCHEMES: Final = frozenset({"http", "https", "file", "ftp"})
 
-_SUFFIXES: Final = PublicSuffixList()
 _WEB_SCHEMES: Final = frozenset({"http:", "https:"})
 _HAS_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
@@ -92,14 +92,6 @@ def origin_of(url: str) -> str | None:
     """``scheme://host`` with the port when it is not the scheme's own; None when the URL does not parse."""
     parsed = parse(url)
     return None if parsed is None else str(parsed.origin)
-
-
-@lru_cache(maxsize=1 << 16)
-def registered_domain(host: str) -> str:
-    """The domain under a public suffix that contains ``host``; addresses and bare suffixes are their own domain."""
-    if not host or host[0] == "[" or host[-1].isdigit():
-        return host
-    return str(_SUFFIXES.privatesuffix(host) or host)
 
 
 @lru_cache(maxsize=1 << 16)
