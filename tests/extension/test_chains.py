@@ -24,7 +24,7 @@ from nutchpy.extension.chains import (
 
 Install = Callable[..., Path]
 
-SOURCE = '''
+SOURCE = """
 from dataclasses import replace
 from nutchpy.core.parse import Parse, ParseStatus
 
@@ -95,7 +95,7 @@ class Ranker(Built):
     def sort_value(self, score, batch): raise ValueError("no rank")
     def outlink_scores(self, score, internal, total): raise AssertionError("not asked")
     def update(self, score, inlink_score): raise AssertionError("not asked")
-'''
+"""
 ENTRIES = {
     "urlfilter": "odd = chained:Odd\nnameless = chained:Nameless\nraising = chained:Raising",
     "urlnormalizer": "append = chained:Append\nupper = chained:Upper\nraising = chained:RaisingNormalizer",

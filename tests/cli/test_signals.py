@@ -1,0 +1,67 @@
+"""Signals: a stage that looks ends by itself, one that does not is interrupted, a second Ctrl-C ends at once."""
+
+import signal
+from collections.abc import Callable
+from subprocess import Popen
+
+import pytest
+
+Start = Callable[..., "Popen[str]"]
+
+READY = "print('ready', flush=True)\n"
+IGNORES = READY + "while True:\n    time.sleep(0.05)"
+HEEDS = (
+    "ctx.stop.is_set()\n"
+    + READY
+    + "while not ctx.stop.wait(10):\n    pass\nreturn Outcome(lines=['published'], exit_code=5)"
+)
+LOOKS_AWAY = "ctx.stop.is_set()\n" + IGNORES
+
+
+def ready(process: "Popen[str]") -> None:
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("body", [IGNORES, HEEDS])
+def test_a_signal_ends_the_run_with_5(start: Start, body: str, number: signal.Signals) -> None:
+    with start(body, "sample") as process:
+        ready(process)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 5
+    assert out == ("published\n" if body == HEEDS else "")
+    assert err == ("" if body == HEEDS else f"nutchpy: stopped by {number.name}\n")
+
+
+def test_a_second_interrupt_ends_at_once(start: Start) -> None:
+    with start(LOOKS_AWAY, "sample") as process:
+        ready(process)
+        process.send_signal(signal.SIGINT)
+        with pytest.raises(Exception, match="timed out"):
+            process.wait(0.5)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 5
+
+
+def test_what_nohup_ignores_stays_ignored(start: Start) -> None:
+    def nohup() -> None:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    with start(IGNORES, "sample", preexec_fn=nohup) as process:
+        ready(process)
+        process.send_signal(signal.SIGHUP)
+        with pytest.raises(Exception, match="timed out"):
+            process.wait(0.5)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 5
+
+
+def test_a_signal_while_lines_are_printed_ends_the_printing(start: Start) -> None:
+    body = "ctx.stop.is_set()\n" + READY + "return Outcome(lines=(time.sleep(0.1) or str(n) for n in range(10**6)))"
+    with start(body, "sample") as process:
+        ready(process)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+    assert process.returncode == 5
