@@ -1,9 +1,9 @@
 """QueueFeeder: reads a fetch list piece by piece and keeps the queues filled, within bounds.
 
-At most ``depth`` items wait in the queues. No queue gets more than its share of them: what a big host has beyond it
-is *parked*, as a position in the piece it was read from, which costs a few bytes, and the feeder reads on for the sake
-of the other hosts, up to ``lookahead`` parked rows. A queue that runs low gets its parked rows before anything new.
-Pure: pieces come from an iterator, time is an argument.
+At most ``depth`` items wait in the queues (those of hosts that were put off aside). No queue gets more than its share
+of them: what a big host has beyond it is *parked*, as a position in the piece it was read from, which costs a few
+bytes, and the feeder reads on for the sake of the other hosts, up to ``lookahead`` parked rows. A queue that runs low
+gets its parked rows before anything new. Pure: pieces come from an iterator, time is an argument.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class QueueFeeder:
         """Whether a call of ``feed`` is worth it: a queue has run low, or a good part of the room is free."""
         if self.exhausted:
             return False
-        return bool(self._queues.hungry) or self._queues.queued * 4 <= self._depth * 3
+        return bool(self._queues.hungry) or self._room() * 4 >= self._depth
 
     def feed(self, now: float) -> None:
         """Fill the queues: those that have run low first, then with what comes next in the list."""
@@ -94,7 +94,7 @@ class QueueFeeder:
             self._drop(queue_id, reason, len(parked))
 
     def _room(self) -> int:
-        return self._depth - self._queues.queued
+        return self._depth - self._queues.queued + self._queues.resting
 
     def _share(self, queue: FetchItemQueue) -> int:
         """How many items may wait in a queue: fewer the more queues there are, so that all find room."""

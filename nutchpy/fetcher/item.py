@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 from nutchpy.core.content import Headers, ProtocolOutput
 
 if TYPE_CHECKING:
+    from nutchpy.fetcher.dns import Resolution
     from nutchpy.fetcher.queue import FetchItemQueue
+    from nutchpy.fetcher.robots import RobotsAnswer
 
 Row = dict[str, Any]
 """A row by column name, times as microseconds since the epoch."""
@@ -61,6 +63,8 @@ class FetchItem:
     row: Row
     hops: int = 0
     """Redirects followed to get here."""
+    repr_url: str | None = None
+    """The URL that stands for the page, of those redirected from (Nutch's ``_repr_``)."""
     queue: FetchItemQueue | None = None
     """The queue whose slot this item holds; None while it waits, and once the slot is free again."""
     position: int = 0
@@ -70,10 +74,14 @@ class FetchItem:
     """Whether a page request went out: only that makes the queue pause."""
     token: int | None = None
     """The transport's name for the request in flight."""
+    resolution: Resolution | None = None
     ips: Sequence[str] = ()
+    robots: RobotsAnswer | None = None
     robots_delay: float | None = None
     pause: float = 0.0
     """Seconds its queue rests after this request."""
+    conditional: bool = False
+    """Whether the request asks for the page only if it has changed."""
     output: ProtocolOutput | None = None
     fetch_time: int = 0
     """When the attempt ended (microseconds), later than the row's last."""

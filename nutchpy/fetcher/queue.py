@@ -58,6 +58,8 @@ class FetchItemQueue:
     deferrals: int = 0
     parked: int = 0
     entry: int = 0
+    resting: bool = False
+    """Put off, until the next item is taken."""
     hungry: bool = False
     """Low, and in the line for more."""
     reaping: bool = False

@@ -26,6 +26,8 @@ class FetchItemQueues:
         self._turn = 0
         self.queued = 0
         self.in_progress = 0
+        self.resting = 0
+        """Of the queued items, those of queues that were put off: they do not keep others from being fed."""
         self.busy = 0
         """Queues with waiting items."""
         self.blocked: dict[str, str] = {}
@@ -57,6 +59,7 @@ class FetchItemQueues:
         self.busy += not queue.waiting
         (queue.waiting.appendleft if first else queue.waiting.append)(item)
         self.queued += 1
+        self.resting += queue.resting
         if not queue.entry:
             self._schedule(queue, now)
 
@@ -67,6 +70,7 @@ class FetchItemQueues:
             return None
         heapq.heappop(self._ready)
         queue.entry = 0
+        self._end_rest(queue)
         item = queue.take()
         self.queued -= 1
         self.in_progress += 1
@@ -94,22 +98,23 @@ class FetchItemQueues:
             queue.release(now, pause)
         self._reschedule(queue, now)
 
-    def fail(self, item: FetchItem, now: float) -> list[FetchItem]:
-        """Free the slot of a request that failed now; returns what is dropped when it was one failure too many."""
+    def fail(self, item: FetchItem, now: float) -> list[FetchItem] | None:
+        """Free the slot of a request that failed now; when it was one failure too many, what is dropped, else None."""
         queue = self._give_back(item)
         queue.release(now, item.pause)
-        exhausted = queue.failed()
+        exhausted = queue.failed() and queue.id not in self.blocked
         self._reschedule(queue, now)
-        return self.block(queue.id, "exceptions") if exhausted else []
+        return self.block(queue.id, "exceptions") if exhausted else None
 
-    def put_off(self, item: FetchItem, now: float, seconds: float, most: int) -> list[FetchItem]:
-        """Free the item's slot, queue it again first, rest its queue; returns what is dropped when once too often."""
+    def put_off(self, item: FetchItem, now: float, seconds: float, most: int) -> list[FetchItem] | None:
+        """Free the item's slot, queue it again first, rest its queue; when once too often, what is dropped."""
         queue = self._give_back(item)
         queue.release_unused()
         given_up = queue.put_off(now + seconds, most)
         self._unschedule(queue)
+        self._begin_rest(queue)
         self.add(item, now, first=True)
-        return self.block(queue.id, "robots_deferred") if given_up else []
+        return self.block(queue.id, "robots_deferred") if given_up else None
 
     def block(self, queue_id: str, reason: str) -> list[FetchItem]:
         """Empty a queue and take no more for it in this run; returns what waited."""
@@ -139,7 +144,18 @@ class FetchItemQueues:
         self.in_progress -= 1
         return queue
 
+    def _begin_rest(self, queue: FetchItemQueue) -> None:
+        if not queue.resting:
+            queue.resting = True
+            self.resting += len(queue.waiting)
+
+    def _end_rest(self, queue: FetchItemQueue) -> None:
+        if queue.resting:
+            queue.resting = False
+            self.resting -= len(queue.waiting)
+
     def _emptied(self, queue: FetchItemQueue) -> list[FetchItem]:
+        self._end_rest(queue)
         items = list(queue.waiting)
         queue.waiting.clear()
         self.queued -= len(items)

@@ -100,6 +100,10 @@ class PartWriter:
         )
         self.rows += table.num_rows
 
+    def bytes_written(self) -> int:
+        """Bytes on disk so far."""
+        return self._aside.stat().st_size
+
     def publish(self) -> Path:
         """Close, force to disk, rename into place."""
         self._writer.close()

@@ -101,13 +101,15 @@ def test_an_empty_queue_keeps_its_failures_until_they_are_cleared() -> None:
     fill(qs, "a")
     item = qs.take(0.0)
     assert item is not None
-    assert qs.fail(item, 1.0) == []
+    assert qs.fail(item, 1.0) is None
     qs.reap(106.9)
     assert len(qs) == 1
     fill(qs, "a", "a", now=50.0)
     again = qs.take(50.0)
     assert again is not None
-    assert len(qs.fail(again, 51.0)) == 1, "the second failure of this queue gives it up"
+    dropped = qs.fail(again, 51.0)
+    assert dropped is not None, "the second failure of this queue gives it up"
+    assert len(dropped) == 1
     assert qs.blocked == {"a": "exceptions"}
     assert qs.queued == 0
 
@@ -133,14 +135,18 @@ def test_put_off_frees_the_slot_and_keeps_the_item_first() -> None:
     fill(qs, "a", "a", "b")
     item = qs.take(0.0)
     assert item is not None
-    assert qs.put_off(item, 1.0, 300.0, most=1) == []
+    assert qs.put_off(item, 1.0, 300.0, most=1) is None
     assert qs.in_progress == 0
+    assert qs.resting == 2
     assert hosts_served(qs, 1.0) == ["b"]
     again = qs.take(301.0)
     assert again is item
+    assert qs.resting == 0
     dropped = qs.put_off(item, 302.0, 300.0, most=1)
+    assert dropped is not None
     assert [d.url for d in dropped] == ["http://a/0", "http://a/1"]
     assert qs.blocked == {"a": "robots_deferred"}
+    assert (qs.queued, qs.resting) == (0, 0)
 
 
 def test_clear_leaves_what_is_in_progress() -> None:

@@ -1,0 +1,1 @@
+"""The shipped handlers, by the names that ``fetcher.pipeline`` knows them by."""

@@ -1,0 +1,154 @@
+"""Machine: the parts of a fetcher put together from settings, around the few things that touch the world."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from nutchpy.conf.layers import Conf
+from nutchpy.core.counters import Counters
+from nutchpy.extension.chains import URLFilters, URLNormalizers
+from nutchpy.extension.points import Transport
+from nutchpy.fetcher import settings
+from nutchpy.fetcher.dns import Lookups, Resolver
+from nutchpy.fetcher.feeder import Piece, QueueFeeder
+from nutchpy.fetcher.handlers.dns import DnsHandler
+from nutchpy.fetcher.handlers.page_writer import PageWriter
+from nutchpy.fetcher.handlers.protocol import ProtocolHandler
+from nutchpy.fetcher.handlers.redirect import RedirectHandler
+from nutchpy.fetcher.handlers.robots import RobotsHandler
+from nutchpy.fetcher.item import FetchItem
+from nutchpy.fetcher.pipeline import Handler, Pipeline, ordered
+from nutchpy.fetcher.queues import FetchItemQueues
+from nutchpy.fetcher.redirects import RedirectJudge
+from nutchpy.fetcher.robots import RobotsRules
+from nutchpy.fetcher.sink import Output, Sink
+from nutchpy.fetcher.status import FetchStatus
+from nutchpy.fetcher.territory import Territory, TextSet
+from nutchpy.fetcher.traffic import Traffic
+
+
+class Source(Protocol):
+    """Something the loop waits for: asked for its next instant, then let work."""
+
+    def deadline(self) -> float | None:
+        """When ``step`` wants to be called at the latest; None when only a wake-up matters."""
+        ...
+
+    def step(self, now: float) -> None:
+        """Do what is due."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What the machine is plugged into; simulated in tests."""
+
+    transport: Transport
+    lookups: Lookups
+    output: Output
+    monotonic: Callable[[], float]
+    wall: Callable[[], int]
+    """Microseconds since 1970."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One process's part of a segment: which of how many lists, and whose queues and URLs are whose."""
+
+    number: int = 0
+    lists: int = 1
+    known: TextSet = field(default_factory=TextSet)
+    own_queues: TextSet = field(default_factory=TextSet)
+    other_queues: TextSet = field(default_factory=TextSet)
+
+
+@dataclass(slots=True)
+class Machine:
+    """The parts the loop drives."""
+
+    threads: int
+    queues: FetchItemQueues
+    feeder: QueueFeeder
+    pipeline: Pipeline
+    sink: Sink
+    traffic: Traffic
+    territory: Territory
+    resumed: deque[FetchItem]
+    """Paused items whose answer has come."""
+    sources: list[Source]
+    output: Output
+    chains: tuple[URLNormalizers, URLFilters]
+    robots: RobotsRules
+
+    @property
+    def free(self) -> int:
+        """How many more items may be under way."""
+        return self.threads - len(self.pipeline.active)
+
+    @property
+    def over(self) -> bool:
+        """Whether there is nothing left to do."""
+        return not self.pipeline.active and self.queues.queued == 0 and self.feeder.exhausted
+
+    def status(self) -> FetchStatus:
+        """How things stand."""
+        return FetchStatus(
+            threads=self.threads,
+            waiting=self.free,
+            queues=len(self.queues),
+            blocked=len(self.queues.blocked),
+            queued=self.queues.queued,
+            pages=self.sink.pages,
+            errors=self.sink.errors,
+            bytes=self.sink.bytes,
+        )
+
+    def counters(self) -> Counters:
+        """Everything counted."""
+        merged = self.sink.counters + self.robots.counters
+        for chain in self.chains:
+            merged += chain.errors
+        return merged
+
+
+def build(conf: Conf, world: World, pieces: Iterator[Piece], share: Share) -> Machine:
+    """A machine for one fetch list, nothing started yet."""
+    threads = conf.integer("fetcher.threads.fetch")
+    resumed: deque[FetchItem] = deque()
+    key = settings.queue_key(conf)
+    queues = FetchItemQueues(settings.queue_limits(conf))
+    sink = Sink(queues, world.output, settings.deferral(conf), world.wall, key)
+    depth = threads * conf.integer("fetcher.queue.depth.multiplier")
+    feeder = QueueFeeder(pieces, queues, depth, conf.integer("fetcher.queue.lookahead"), sink.drop)
+    sink.feeder = feeder
+    traffic = Traffic(world.transport)
+    robots = RobotsRules(settings.robots_settings(conf), traffic, resumed.append, world.monotonic)
+    resolver = Resolver(
+        world.lookups, conf.number("fetcher.dns.cache.seconds"), conf.number("fetcher.dns.timeout"), resumed.append
+    )
+    territory = Territory(share.known, share.own_queues, share.other_queues, (share.number, share.lists), key)
+    chains = (URLNormalizers.from_conf(conf), URLFilters.from_conf(conf))
+    known: dict[str, Handler | None] = {
+        "dns": DnsHandler(resolver, settings.queue_mode(conf) == "byIP") if _resolves(conf) else None,
+        "robots": RobotsHandler(robots, sink.counters),
+        "protocol": ProtocolHandler(traffic, settings.page_settings(conf), resumed.append, sink.ended),
+        "redirect": RedirectHandler(RedirectJudge(settings.redirect_settings(conf), *chains, territory.claim)),
+        "page_writer": _page_writer(conf),
+        "parse": None,
+    }
+    pipeline = Pipeline(ordered(conf.words("fetcher.pipeline"), known), sink.settle)
+    return Machine(
+        threads, queues, feeder, pipeline, sink, traffic, territory, resumed, [resolver], world.output, chains, robots
+    )
+
+
+def _resolves(conf: Conf) -> bool:
+    """Names behind a proxy that resolves them itself are not looked up."""
+    return not conf.text("http.proxy.host") or conf.text("http.proxy.resolve") == "local"
+
+
+def _page_writer(conf: Conf) -> PageWriter:
+    return PageWriter(conf.flag("fetcher.store.content"), conf.flag("store.http.headers"), conf.flag("mime.type.magic"))

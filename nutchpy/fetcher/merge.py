@@ -1,0 +1,84 @@
+"""What a fetch list's output needs before and after: remains of a killed run removed, small parts merged.
+
+The caller holds the list's lock. Merging keeps the commit rule: the merged content is published before the merged
+crawl_fetch, and a merged part makes those it stands for dead the moment it is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import pyarrow.parquet as pq
+
+from nutchpy.storage import fs
+from nutchpy.storage.parts import PartName, covered, writing
+from nutchpy.storage.schema import TABLES
+from nutchpy.storage.segment import Segment, sweep
+
+_PARSED: Final = ("parse_text", "parse_data", "crawl_parse")
+_BATCH_ROWS: Final = 1_000
+MERGED_BYTES: Final = 256 << 20
+SMALL_BYTES: Final = 32 << 20
+"""Larger parts are left as they are: rewriting them would cost more than it saves."""
+
+
+def repair(segment: Segment, number: int) -> None:
+    """Remove what a killed run left half done, and end a merge it was in."""
+    sweep(segment, number)
+    committed = [name for name, _ in _of_list(segment, "crawl_fetch", number)]
+    for table in ("content", *_PARSED):
+        for name, path in _of_list(segment, table, number):
+            if not covered(name, committed):
+                fs.remove(path)
+    for name, _ in _of_list(segment, "content", number):
+        if name not in committed:
+            _merge_table(segment, "crawl_fetch", name, [other for other in committed if name.covers(other)])
+
+
+def merge_small(segment: Segment, number: int) -> None:
+    """Merge runs of small parts that have not been parsed yet."""
+    parsed = [name for name, _ in _of_list(segment, "crawl_parse", number)]
+    sizes = [(name, _size(segment, name)) for name, _ in _of_list(segment, "crawl_fetch", number)]
+    open_parts = [(name, size) for name, size in sizes if not covered(name, parsed)]
+    for run in _runs(open_parts):
+        merged = PartName(number, run[0].first, run[-1].last)
+        for table in ("content", "crawl_fetch"):
+            _merge_table(segment, table, merged, run)
+
+
+def _merge_table(segment: Segment, table: str, merged: PartName, run: Sequence[PartName]) -> None:
+    folder = segment.path / table
+    parts = [folder / str(name) for name in run if (folder / str(name)).exists()]
+    if parts:
+        with writing(folder / str(merged), TABLES[table]) as out:
+            for path in parts:
+                with pq.ParquetFile(path) as file:
+                    for batch in file.iter_batches(_BATCH_ROWS if table == "content" else 65_536):
+                        out.write(batch)
+    for path in parts:
+        fs.remove(path)
+
+
+def _runs(parts: Sequence[tuple[PartName, int]]) -> Iterator[list[PartName]]:
+    """Neighbouring small parts, as many as fit into one; runs of one are left alone."""
+    run: list[PartName] = []
+    weight = 0
+    for name, size in parts:
+        if run and (size > SMALL_BYTES or weight + size > MERGED_BYTES or name.first != run[-1].last + 1):
+            yield from [run] if len(run) > 1 else []
+            run, weight = [], 0
+        if size <= SMALL_BYTES:
+            run.append(name)
+            weight += size
+    yield from [run] if len(run) > 1 else []
+
+
+def _of_list(segment: Segment, table: str, number: int) -> list[tuple[PartName, Path]]:
+    return [(name, path) for name, path in segment.parts(table) if name.list == number]
+
+
+def _size(segment: Segment, name: PartName) -> int:
+    paths = (segment.path / table / str(name) for table in ("content", "crawl_fetch"))
+    return sum(path.stat().st_size for path in paths if path.exists())

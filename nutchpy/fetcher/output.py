@@ -1,0 +1,229 @@
+"""Output of one fetch list: rows in, part pairs out, written by one thread so that the loop never waits for a disk.
+
+Rows are handed over in bounded chunks; while the writer cannot take the next one, ``full`` tells the loop to begin
+nothing new. A part ends by size or age. Its content is published first and its crawl_fetch last: that is the commit
+record, so a kill costs the rows since, which are fetched again, and leaves no page recorded without its body.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import Empty, Full, Queue
+from typing import Any, Final
+
+import pyarrow as pa
+
+from nutchpy.fetcher.item import Row
+from nutchpy.fetcher.rows import to_table
+from nutchpy.storage.parts import PartName, PartWriter, write_part
+from nutchpy.storage.schema import TABLES
+from nutchpy.storage.segment import Segment
+
+_log = logging.getLogger(__name__)
+
+_CHUNK_BYTES: Final = 8 << 20
+_CHUNK_ROWS: Final = 2_000
+_CHUNKS_WAITING: Final = 2
+_ROW_BYTES: Final = 500
+"""What a row is taken to weigh besides its body."""
+
+
+@dataclass(slots=True)
+class Chunk:
+    """Rows on their way to the writer; ``last`` ends the part."""
+
+    fetch: list[Row] = field(default_factory=list)
+    content: list[Row] = field(default_factory=list)
+    parses: list[Any] = field(default_factory=list)
+    bytes: int = 0
+    last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FlushLimits:
+    """When a part ends."""
+
+    bytes: int
+    seconds: float
+
+
+ParseTables = Callable[[Sequence[Any]], Mapping[str, pa.Table]]
+"""The parse tables of some pages, by name, in the order in which they are published."""
+
+
+class SegmentOutput:
+    """The rows of one fetch list. One source of the loop: ``deadline`` and ``step``."""
+
+    def __init__(
+        self,
+        segment: Segment,
+        number: int,
+        limits: FlushLimits,
+        wake: Callable[[], None],
+        parse_tables: ParseTables | None = None,
+    ) -> None:
+        self._limits = limits
+        self._chunk = Chunk()
+        self._due: float | None = None
+        self._chunks: Queue[Chunk | None] = Queue(_CHUNKS_WAITING)
+        first = next_flush(segment, number)
+        self._writer = _Writer(segment, number, first, limits.bytes, self._chunks, wake, parse_tables)
+        self._thread = threading.Thread(target=self._writer.run, name="writer", daemon=True)
+        self._thread.start()
+
+    @property
+    def full(self) -> bool:
+        """Whether the writer is behind: nothing new should be begun."""
+        return self._large and self._chunks.full()
+
+    @property
+    def _large(self) -> bool:
+        return self._chunk.bytes >= _CHUNK_BYTES or len(self._chunk.fetch) >= _CHUNK_ROWS
+
+    def put(self, fetch: Row, content: Row | None, parse: Any) -> None:
+        """Take the rows of one attempt."""
+        chunk = self._chunk
+        chunk.fetch.append(fetch)
+        chunk.bytes += _ROW_BYTES
+        if content is not None:
+            chunk.content.append(content)
+            chunk.bytes += len(content["content"])
+        if parse is not None:
+            chunk.parses.append(parse)
+
+    def deadline(self) -> float | None:
+        """When the present part is to end; None when it is empty."""
+        return self._due
+
+    def step(self, now: float) -> None:
+        """Hand over what is large or old enough; raises what the writer ran into."""
+        self._writer.check()
+        if self._due is None and self._chunk.fetch:
+            self._due = now + self._limits.seconds
+        old = self._due is not None and self._due <= now
+        if old or self._large:
+            self._chunk.last = old
+            self._hand_over(now)
+
+    def close(self) -> None:
+        """Publish everything that was put; raises what the writer ran into."""
+        self._chunk.last = True
+        self._chunks.put(self._chunk)
+        self._chunks.put(None)
+        self._thread.join()
+        self._writer.check()
+
+    def abandon(self) -> None:
+        """Stop writing; what is not published is not kept."""
+        self._writer.abandoned = True
+        while True:
+            try:
+                self._chunks.get_nowait()
+            except Empty:
+                break
+        self._chunks.put(None)
+        self._thread.join()
+
+    def _hand_over(self, now: float) -> None:
+        try:
+            self._chunks.put_nowait(self._chunk)
+        except Full:
+            if self._due is not None and self._due <= now:
+                self._due = now + 1.0
+            return
+        if self._chunk.last:
+            self._due = None
+        self._chunk = Chunk()
+
+
+class _Writer:
+    """Runs in its thread: chunks become row groups, part after part."""
+
+    def __init__(
+        self,
+        segment: Segment,
+        number: int,
+        first: int,
+        part_bytes: int,
+        chunks: Queue[Chunk | None],
+        wake: Callable[[], None],
+        parse_tables: ParseTables | None,
+    ) -> None:
+        self._segment = segment
+        self._name = PartName(number, first, first)
+        self._part_bytes = part_bytes
+        self._chunks = chunks
+        self._wake = wake
+        self._parse_tables = parse_tables
+        self._content: PartWriter | None = None
+        self._fetch: list[pa.Table] = []
+        self._parses: list[Any] = []
+        self._error: BaseException | None = None
+        self.abandoned = False
+
+    def check(self) -> None:
+        """Raise what went wrong."""
+        if self._error is not None:
+            raise self._error
+
+    def run(self) -> None:
+        """Write chunks until None comes."""
+        while (chunk := self._chunks.get()) is not None:
+            if self._error is None and not self.abandoned:
+                try:
+                    self._write(chunk)
+                except Exception as error:  # noqa: BLE001  raised again in the loop's thread by ``check``
+                    self._error = error
+            self._wake()
+        if self._content is not None:
+            self._content.discard()
+
+    def _write(self, chunk: Chunk) -> None:
+        if chunk.content:
+            self._write_content(chunk.content)
+        if chunk.fetch:
+            self._fetch.append(to_table(chunk.fetch, TABLES["crawl_fetch"]))
+        self._parses.extend(chunk.parses)
+        if chunk.last or self._large():
+            self._publish()
+
+    def _write_content(self, rows: list[Row]) -> None:
+        table = TABLES["content"]
+        if self._content is None:
+            self._content = PartWriter(self._target("content"), table)
+        self._content.write(to_table(rows, table))
+
+    def _large(self) -> bool:
+        return self._content is not None and self._content.bytes_written() >= self._part_bytes
+
+    def _publish(self) -> None:
+        if not self._fetch:
+            return
+        if self._content is not None:
+            self._content.publish()
+            self._content = None
+        table = TABLES["crawl_fetch"]
+        write_part(self._target("crawl_fetch"), table, pa.concat_tables(self._fetch))
+        self._publish_parses()
+        self._fetch = []
+        self._name = PartName(self._name.list, self._name.last + 1, self._name.last + 1)
+
+    def _publish_parses(self) -> None:
+        if self._parse_tables is None:
+            return
+        for name, rows in self._parse_tables(self._parses).items():
+            write_part(self._target(name), TABLES[name], rows)
+        self._parses = []
+
+    def _target(self, table: str) -> Path:
+        return self._segment.path / table / str(self._name)
+
+
+def next_flush(segment: Segment, number: int) -> int:
+    """The first flush number that no part of a list bears."""
+    names = [name for table in ("content", "crawl_fetch", "crawl_parse") for name, _ in segment.parts(table)]
+    return max((name.last for name in names if name.list == number), default=-1) + 1

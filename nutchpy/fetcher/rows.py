@@ -1,0 +1,104 @@
+"""Between Arrow and the fetcher's rows: a fetch list as pieces for the feeder, rows as tables for the output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from nutchpy.fetcher.item import FetchItem, Row
+from nutchpy.storage.schema import Table
+
+PIECE_ROWS: Final = 1024
+QUEUE_COLUMN: Final[Mapping[str, str]] = {"byHost": "host", "byDomain": "domain", "byIP": "queue_id"}
+"""Which column of a fetch list names the queue, by ``fetcher.queue.mode``."""
+
+_COLUMNS: Final = (
+    "url",
+    "host",
+    "domain",
+    "status",
+    "fetch_time",
+    "modified_time",
+    "retries",
+    "fetch_interval",
+    "score",
+    "signature",
+    "depth",
+    "etag",
+    "last_modified",
+    "metadata",
+)
+
+
+class ListPiece:
+    """A run of rows of a fetch list; made into items only when asked for."""
+
+    def __init__(self, batch: pa.RecordBatch, queue_column: str) -> None:
+        self._batch = batch.select(list(_COLUMNS))
+        self.queue_ids: list[str] = batch.column(queue_column).to_pylist()
+
+    def items(self, positions: Sequence[int]) -> list[FetchItem]:
+        """Those rows as items."""
+        rows = to_rows(self._batch.take(pa.array(positions, pa.int32())))
+        ids = self.queue_ids
+        return [
+            FetchItem(row["url"], row["host"], ids[position], row)
+            for row, position in zip(rows, positions, strict=True)
+        ]
+
+
+def list_pieces(path: Path, queue_column: str, done: pa.Array | None) -> Iterator[ListPiece]:
+    """A fetch list piece by piece, without the URLs in ``done``."""
+    columns = list(dict.fromkeys((*_COLUMNS, queue_column)))
+    mask = None if done is None or len(done) == 0 else _undone(path, done)
+    start = 0
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(PIECE_ROWS, columns=columns):
+            rows = batch if mask is None else batch.filter(mask.slice(start, batch.num_rows))
+            start += batch.num_rows
+            if rows.num_rows:
+                yield ListPiece(rows, queue_column)
+
+
+def _undone(path: Path, done: pa.Array) -> pa.Array:
+    """Which rows of a list are still to be fetched, a bit each."""
+    urls = pq.read_table(path, columns=["url"]).column("url").combine_chunks()
+    return pc.invert(pc.is_in(urls, value_set=done))
+
+
+def column_texts(paths: Sequence[Path], column: str) -> Iterator[str]:
+    """The distinct texts of one column of some parts, part by part."""
+    for path in paths:
+        yield from pc.unique(pq.read_table(path, columns=[column]).column(column)).to_pylist()
+
+
+def column_array(paths: Sequence[Path], column: str) -> pa.Array:
+    """One column of some parts, whole."""
+    chunks = [pq.read_table(path, columns=[column]).column(column) for path in paths]
+    return pa.chunked_array([c for chunk in chunks for c in chunk.chunks], pa.string()).combine_chunks()
+
+
+def to_rows(batch: pa.RecordBatch) -> list[Row]:
+    """Rows by column name, times as microseconds."""
+    columns = [_plain(column) for column in batch.columns]
+    names = batch.schema.names
+    return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+
+
+def to_table(rows: Sequence[Mapping[str, Any]], table: Table) -> pa.Table:
+    """Rows as a table's columns."""
+    schema = table.schema
+    arrays = [pa.array([row[field.name] for row in rows], field.type) for field in schema]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _plain(column: pa.Array) -> list[Any]:
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.int64())
+    values: list[Any] = column.to_pylist()
+    return values

@@ -1,0 +1,259 @@
+"""Sink: where every item ends. Turns its outcome into a crawl_fetch row, frees its slot, decides what comes after it.
+
+Outcomes that say the server is in trouble count against its queue; a queue that fails too often is given up, and what
+waited in it is dropped: counted and named, never recorded, so it stays due.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from nutchpy.core import urls
+from nutchpy.core.content import Headers, header
+from nutchpy.core.counters import Counters
+from nutchpy.core.protocol_status import ProtocolStatus, fetch_status
+from nutchpy.core.status import Status
+from nutchpy.fetcher.feeder import QueueFeeder
+from nutchpy.fetcher.item import FetchItem, Row
+from nutchpy.fetcher.pipeline import Finish, Unrecorded
+from nutchpy.fetcher.queues import FetchItemQueues
+
+_log = logging.getLogger(__name__)
+
+FAILURES: Final = frozenset(
+    {
+        ProtocolStatus.EXCEPTION,
+        ProtocolStatus.TIMEOUT,
+        ProtocolStatus.DNS_FAILED,
+        ProtocolStatus.CONNECT_FAILED,
+        ProtocolStatus.TLS_FAILED,
+        ProtocolStatus.BAD_RESPONSE,
+        ProtocolStatus.BAD_ENCODING,
+        ProtocolStatus.HEADERS_TOO_LARGE,
+    }
+)
+"""Outcomes that count as an exception of their queue."""
+
+_NEW_BODY: Final = frozenset({Status.FETCH_SUCCESS})
+_SAME_BODY: Final = frozenset({Status.FETCH_NOTMODIFIED, Status.FETCH_RETRY})
+_CARRIED: Final = ("modified_time", "retries", "fetch_interval", "score", "signature", "depth", "metadata")
+
+
+class Output(Protocol):
+    """Where rows go."""
+
+    @property
+    def full(self) -> bool:
+        """Whether it is behind: nothing new should be begun."""
+        ...
+
+    def put(self, fetch: Row, content: Row | None, parse: Any) -> None:
+        """Take the rows of one attempt; never blocks."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Deferral:
+    """How a host is put off whose robots.txt cannot be had now."""
+
+    seconds: float
+    most: int
+
+
+class Sink:
+    """``settle`` ends items, ``ended`` hears of requests that are over, ``drop`` counts what is never attempted."""
+
+    def __init__(
+        self,
+        queues: FetchItemQueues,
+        output: Output,
+        deferral: Deferral,
+        wall: Callable[[], int],
+        queue_key: Callable[[str], str],
+    ) -> None:
+        self._queues = queues
+        self._output = output
+        self._deferral = deferral
+        self._wall = wall
+        self._queue_key = queue_key
+        self.feeder: QueueFeeder | None = None
+        self.closed: str | None = None
+        """Why nothing more is begun."""
+        self.counters = Counters()
+        self.dropped_queues: dict[str, int] = {}
+        """Queues given up, with how many of their URLs were dropped."""
+        self.pages = 0
+        self.errors = 0
+        self.bytes = 0
+
+    def ended(self, item: FetchItem, now: float) -> None:
+        """Note the end of a page request: its time, and its queue's slot is free."""
+        item.fetch_time = max(self._wall(), (item.row.get("fetch_time") or 0) + 1)
+        if item.queue is not None:
+            status = item.output.protocol_status if item.output is not None else ProtocolStatus.FAILED
+            self._release(item, status, now)
+
+    def settle(self, item: FetchItem, finish: Finish, now: float) -> None:
+        """End an attempt: record it, or put it back, or drop it."""
+        if isinstance(finish.reason, Unrecorded):
+            self._unrecorded(item, finish.reason, finish.message, now)
+            return
+        if item.queue is not None:
+            self._release(item, finish.reason, now)
+        if not item.fetch_time:
+            item.fetch_time = max(self._wall(), (item.row.get("fetch_time") or 0) + 1)
+        self._record(item, finish.reason, finish.message)
+        if item.redirect is not None:
+            self.counters.add(f"redirects:{item.redirect.reason}")
+            if item.redirect.follow and item.redirect.target is not None:
+                self._follow(item, item.redirect.target, now)
+
+    def drop(self, queue_id: str, reason: str, count: int) -> None:
+        """Count URLs of a queue that are left for a later run."""
+        if count:
+            self.counters.add(f"dropped:{reason}", count)
+            if queue_id in self._queues.blocked:
+                self.dropped_queues[queue_id] = self.dropped_queues.get(queue_id, 0) + count
+
+    def drop_items(self, items: list[FetchItem], reason: str) -> None:
+        """Drop items that waited."""
+        for item in items:
+            self.drop(item.queue_id, reason, 1)
+
+    def _release(self, item: FetchItem, status: ProtocolStatus, now: float) -> None:
+        if status in FAILURES:
+            waiting = self._queues.fail(item, now)
+            if waiting is not None:
+                self._give_up(item.queue_id, waiting)
+        else:
+            self._queues.release(item, now, item.pause if item.requested else None)
+
+    def _unrecorded(self, item: FetchItem, reason: Unrecorded, message: str, now: float) -> None:
+        if reason is Unrecorded.INTERRUPTED:
+            if item.queue is not None:
+                self._queues.release(item, now, item.pause if item.requested else None)
+            self.drop(item.queue_id, reason, 1)
+        elif reason is Unrecorded.DEFERRED:
+            self._put_off(item, message, now)
+        else:
+            self._queues.release(item, now, None)
+            self._enqueue(item, now)
+
+    def _put_off(self, item: FetchItem, message: str, now: float) -> None:
+        """Back into its queue, which rests; the robots.txt is asked for anew then."""
+        item.robots = None
+        item.resolution = None
+        if self.closed is not None or item.queue_id in self._queues.blocked:
+            self._queues.release(item, now, None)
+            self._enqueue(item, now)
+            return
+        self.counters.add("robots:items_deferred")
+        _log.info("%s: queue %s is put off by %g s", message, item.queue_id, self._deferral.seconds)
+        waiting = self._queues.put_off(item, now, self._deferral.seconds, self._deferral.most)
+        if waiting is not None:
+            self._give_up(item.queue_id, waiting)
+
+    def _give_up(self, queue_id: str, waiting: list[FetchItem]) -> None:
+        """Drop what waits for a queue that was blocked just now, parked rows included."""
+        reason = self._queues.blocked[queue_id]
+        self.drop_items(waiting, reason)
+        if self.feeder is not None:
+            self.feeder.drop_parked(queue_id, reason)
+        dropped = self.dropped_queues.get(queue_id, 0)
+        _log.warning("queue %s is given up for this run (%s): %d URLs wait for a later one", queue_id, reason, dropped)
+
+    def _enqueue(self, item: FetchItem, now: float) -> None:
+        reason = self.closed or self._queues.blocked.get(item.queue_id)
+        if reason is None:
+            self._queues.add(item, now)
+        else:
+            self.drop(item.queue_id, reason, 1)
+
+    def _record(self, item: FetchItem, reason: ProtocolStatus, message: str) -> None:
+        status = fetch_status(reason)
+        self.counters.add(f"fetched:{reason}")
+        self.counters.add(f"fetch_status:{status}")
+        if status is Status.FETCH_RETRY:
+            self.errors += 1
+        else:
+            self.pages += 1
+        row = fetch_row(item, status, reason, message)
+        self.bytes += row["bytes"]
+        self.counters.add("bytes", row["bytes"])
+        content = item.content if status is not Status.FETCH_RETRY else None
+        self._output.put(row, content, item.parse)
+
+    def _follow(self, source: FetchItem, target: str, now: float) -> None:
+        host = urls.host_of(target) or ""
+        redirect = source.redirect
+        item = FetchItem(
+            target,
+            host,
+            self._queue_key(host),
+            target_row(source.row, target, host),
+            hops=source.hops + 1,
+            repr_url=redirect.repr_url if redirect else None,
+        )
+        self._enqueue(item, now)
+
+
+def fetch_row(item: FetchItem, status: Status, reason: ProtocolStatus, message: str) -> Row:
+    """The crawl_fetch row of an attempt."""
+    source, output, redirect = item.row, item.output, item.redirect
+    row: Row = {name: source[name] for name in _CARRIED}
+    row["url"] = item.url
+    row["host"] = item.host
+    row["domain"] = source["domain"]
+    row["bucket_key"] = urls.bucket_key(item.host)
+    row["status"] = status
+    row["fetch_time"] = item.fetch_time
+    row["protocol_status"] = reason
+    row["message"] = message or None
+    row["redirect_to"] = redirect.target if redirect else None
+    row["repr_url"] = redirect.repr_url if redirect else item.repr_url
+    row["content_type"] = item.content_type
+    row["robots_delay"] = item.robots_delay
+    row["http_status"] = output.http_status if output else None
+    row["ip"] = output.ip if output else None
+    row["elapsed_ms"] = output.elapsed_ms if output else 0
+    row["bytes"] = output.wire_bytes if output else 0
+    row["etag"], row["last_modified"] = validators(status, source, output.headers if output else ())
+    return row
+
+
+def validators(status: Status, source: Mapping[str, Any], headers: Headers) -> tuple[str | None, str | None]:
+    """ETag and Last-Modified to ask with next time: those of the body that we now hold."""
+    if status in _NEW_BODY:
+        return header(headers, "etag"), header(headers, "last-modified")
+    if status not in _SAME_BODY:
+        return None, None
+    etag, modified = source.get("etag"), source.get("last_modified")
+    if status is Status.FETCH_NOTMODIFIED:
+        return header(headers, "etag") or etag, header(headers, "last-modified") or modified
+    return etag, modified
+
+
+def target_row(source: Row, url: str, host: str) -> Row:
+    """What a redirect's target, followed at once, starts with: its source's depth and seed metadata.
+
+    No score: updatedb passes the source's score along ``redirect_to``, once.
+    """
+    return {
+        "url": url,
+        "host": host,
+        "domain": urls.registered_domain(host),
+        "status": Status.DB_UNFETCHED.value,
+        "fetch_time": None,
+        "modified_time": None,
+        "retries": 0,
+        "fetch_interval": source["fetch_interval"],
+        "score": 0.0,
+        "signature": None,
+        "depth": source["depth"],
+        "etag": None,
+        "last_modified": None,
+        "metadata": source["metadata"],
+    }
