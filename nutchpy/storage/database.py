@@ -85,6 +85,8 @@ class Draft:
     path: Path
     table: Table
     meta: DatabaseMeta
+    abandoned: bool = False
+    """Set when nothing changes after all: the draft goes, and the present generation stays as it is."""
 
     def part_path(self, bucket: int) -> Path:
         """Where the file of a bucket goes."""
@@ -150,6 +152,9 @@ class Database:
         draft = Draft(self._new_folder(now), self.table, replace(meta, made_by=made_by, made_at=now.isoformat()))
         try:
             yield draft
+            if draft.abandoned:
+                fs.remove(draft.path)
+                return
             self._publish(draft, keep_old, now)
         except BaseException:
             fs.remove(draft.path)
