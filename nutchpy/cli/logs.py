@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
 from logging.handlers import RotatingFileHandler
@@ -21,11 +22,21 @@ def is_cron(options: Options) -> bool:
     return bool(getattr(options, "cron", False))
 
 
+class Stderr(logging.Handler):
+    """Writes to whatever stderr is at that moment: a progress bar puts itself in between, so that lines go above it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one line; a stderr that is gone ends nothing."""
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(f"{self.format(record)}\n")
+            sys.stderr.flush()
+
+
 def set_up(options: Options, common: Common, crawl_dir: Path | None) -> None:
     """Give the package's loggers their handlers; other packages' warnings pass the same way."""
     level = logging.DEBUG if common.debug else logging.INFO
-    stderr: logging.Handler = logging.StreamHandler(sys.stderr)
-    handlers = [stderr]
+    stderr = Stderr()
+    handlers: list[logging.Handler] = [stderr]
     if is_cron(options) and crawl_dir is not None:
         handlers.append(_file(crawl_dir))
     stderr.setLevel(logging.WARNING if common.quiet or is_cron(options) else level)

@@ -7,7 +7,6 @@ more; 5 interrupted, work kept; 70 anything else. A command's module is imported
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ import nutchpy
 from nutchpy.cli import words
 from nutchpy.cli.command import COMMON, Call, Common, StageCommand, build
 from nutchpy.conf.values import nearest
-from nutchpy.core.errors import Interrupted, NutchpyError, StorageError, UsageError
+from nutchpy.core.errors import NutchpyError, UsageError, exit_code
 
 
 @dataclass(frozen=True)
@@ -68,6 +67,10 @@ nutchpy COMMAND --help explains a command and ends with an example.
 """
 
 
+_HELP: Final = frozenset({"-h", "--help", "help"})
+_VERSION: Final = frozenset({"-V", "--version"})
+
+
 class Commands(TyperGroup):
     """All commands, imported when asked for; options common to all may stand before the command's name."""
 
@@ -86,15 +89,16 @@ class Commands(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Options up to the command's name; the rest is the command's own."""
-        if not args or args[0] in ("-h", "--help", "help"):
-            typer.echo(ctx.get_help())
-            raise typer.Exit(0 if args else UsageError.exit_code)
-        if args[0] in ("--version", "-V"):
+        values, rest = words.leading(args, COMMON, _HELP | _VERSION)
+        first = rest[0] if rest else None
+        if first in _VERSION:
             typer.echo(f"nutchpy {nutchpy.__version__}")
             raise typer.Exit
-        values, rest = words.leading(args, COMMON)
-        if not rest:
-            raise UsageError("no command given (nutchpy --help lists them)")
+        if first in _HELP and rest[1:]:
+            rest = [rest[1], "--help"]
+        elif first is None or first in _HELP:
+            typer.echo(ctx.get_help())
+            raise typer.Exit(0 if first else UsageError.exit_code)
         ctx.obj = Common(**values)
         ctx._protected_args, ctx.args = rest[:1], rest[1:]
         return rest[1:]
@@ -128,25 +132,16 @@ def run(args: Sequence[str]) -> int:
     except BrokenPipeError:
         _discard_output()
         return 0  # whoever read the output had enough of it
-    except KeyboardInterrupt:
-        return _failed("interrupted", Interrupted.exit_code, debug)
+    except KeyboardInterrupt as signal:
+        return _failed("interrupted", signal, debug)
     except NutchpyError as error:
-        return _failed(str(error), error.exit_code, debug)
+        return _failed(str(error), error, debug)
     except OSError as error:
-        return _failed(_os_error(error), StorageError.exit_code if error.errno in _DISK else 70, debug)
+        return _failed(_os_error(error), error, debug)
     except Exception as error:  # noqa: BLE001  the outermost place: a bug becomes one line and exit code 70
         hint = "" if debug else " (--debug shows the traceback)"
-        return _failed(f"internal error: {type(error).__name__}: {error}{hint}", 70, debug)
+        return _failed(f"internal error: {type(error).__name__}: {error}{hint}", error, debug)
     return code
-
-
-_DISK: Final = frozenset(  # what files and folders answer when they are missing, forbidden or full
-    (
-        *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG),
-        *(errno.EACCES, errno.EPERM, errno.EROFS),
-        *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO),
-    )
-)
 
 
 def execute(call: Call) -> int:
@@ -179,15 +174,15 @@ def execute(call: Call) -> int:
     return outcome.exit_code
 
 
-def _failed(message: str, code: int, debug: bool) -> int:
+def _failed(message: str, error: BaseException, debug: bool) -> int:
     """Say it, with the trace when asked; the exit code."""
-    if debug and sys.exc_info()[0] is not None:
+    if debug:
         import traceback
 
-        traceback.print_exc()
+        traceback.print_exception(error)
     with contextlib.suppress(OSError):  # stderr may be gone too
         print(f"nutchpy: {message}", file=sys.stderr, flush=True)  # noqa: T201  the one place that says it
-    return code
+    return exit_code(error)
 
 
 def _os_error(error: OSError) -> str:

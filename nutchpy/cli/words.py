@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final, Literal, Union, get_args, get_origin
@@ -36,12 +36,12 @@ def read(words: Sequence[str], declared: Sequence[Declared]) -> dict[str, Any]:
     return found.values | _positional(found.rest, positional)
 
 
-def leading(words: Sequence[str], declared: Sequence[Declared]) -> tuple[dict[str, Any], list[str]]:
-    """Values of the options at the beginning, and the words from the first that is none."""
+def leading(words: Sequence[str], declared: Sequence[Declared], until: Set[str]) -> tuple[dict[str, Any], list[str]]:
+    """Values of the options at the beginning, and the words from the first that is none, or that ``until`` holds."""
     names = {name: option for option in declared for name in option.spellings}
     left = list(words)
     found = Read()
-    while left and left[0].startswith("-") and left[0] != "-":
+    while left and left[0].startswith("-") and left[0] not in until:
         word = left.pop(0)
         name, attached = _match(word, names)
         _take(names[name], word, attached, left, found)
@@ -87,10 +87,10 @@ def _match(word: str, names: Mapping[str, Declared]) -> tuple[str, str | None]:
     for candidate, value in ((word, None), (head, tail if equals else None)):
         if candidate in names:
             return candidate, value
-    attached = word[:2]
-    if attached in names and takes_value(names[attached]) and not word.startswith("--"):
-        return attached, word[2:]
-    folded = {name.lower(): name for name in names}
+    short = word[:2]
+    if equals and short in names and repeats(names[short].type) and not word.startswith("--"):
+        return short, word[2:]
+    folded = {name.lower(): name for name in names if len(name) > 2}
     if head.lower() in folded:
         return folded[head.lower()], tail if equals else None
     near = difflib.get_close_matches(head, names, n=1) or difflib.get_close_matches(f"-{head}", names, n=1)

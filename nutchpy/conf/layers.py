@@ -26,7 +26,7 @@ __all__ = ["Conf", "Layer", "RuleText", "Value", "conf_folder", "defaults", "loa
 SITE_FILE: Final = "nutchpy-site.toml"
 CONF_DIR_VARIABLE: Final = "NUTCHPY_CONF_DIR"
 ENV_PREFIX: Final = "NUTCHPY_"
-NOT_SETTINGS: Final = frozenset({CONF_DIR_VARIABLE, "NUTCHPY_VENV", "NUTCHPY_CORPORA", "NUTCHPY_PYTHON"})
+NOT_SETTINGS: Final = frozenset({CONF_DIR_VARIABLE, "NUTCHPY_VENV", "NUTCHPY_CORPORA"})
 """Variables with our prefix that other parts read; all others must name a setting."""
 _DEFAULTS: Final = Path(__file__).with_name("defaults.toml")
 

@@ -18,6 +18,9 @@ send them to their parent: a subclass with its own ``__init__`` passes every arg
 
 from __future__ import annotations
 
+import errno
+from typing import Final
+
 
 class NutchpyError(Exception):
     """Base of every deliberate error; ``exit_code`` is what the process ends with."""
@@ -41,7 +44,7 @@ class PluginError(ConfigError):
     """A plugin cannot be found, built, or is provided twice."""
 
 
-class NothingDue(NutchpyError):
+class NothingDue(NutchpyError):  # noqa: N818  it says what is the case, nothing failed
     """No row can be listed now; the message says why and when the next is due."""
 
     exit_code = 1
@@ -73,7 +76,27 @@ class EngineError(NutchpyError):
     exit_code = 4
 
 
-class Interrupted(NutchpyError):
+class Interrupted(NutchpyError):  # noqa: N818  likewise
     """A signal ended the work early; everything published stays."""
 
     exit_code = 5
+
+
+_DISK: Final = frozenset(  # what files and folders answer when they are missing, forbidden or full
+    (
+        *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG),
+        *(errno.EACCES, errno.EPERM, errno.EROFS),
+        *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO),
+    )
+)
+
+
+def exit_code(error: BaseException) -> int:
+    """What a process ends with for any error: ours as the tree says, the disk's as StorageError, a bug as 70."""
+    if isinstance(error, NutchpyError):
+        return error.exit_code
+    if isinstance(error, KeyboardInterrupt):
+        return Interrupted.exit_code
+    if isinstance(error, OSError) and error.errno in _DISK:
+        return StorageError.exit_code
+    return NutchpyError.exit_code

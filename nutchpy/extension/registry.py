@@ -51,6 +51,11 @@ def points() -> list[str]:
     return sorted((*ORDERED, *SINGLE))
 
 
+def forget() -> None:
+    """Look again at what is installed, at the next question; for programs that install while they run."""
+    _entries.cache_clear()
+
+
 def require_point(name: str) -> str:
     """``name``, when it is an extension point's; PluginError otherwise."""
     if name not in points():

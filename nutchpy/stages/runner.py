@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import nutchpy
 from nutchpy.conf.layers import Conf
-from nutchpy.core.errors import ConfigError, Interrupted, NutchpyError
+from nutchpy.core.errors import ConfigError, Interrupted, exit_code
 from nutchpy.stages.context import Context, Outcome
 from nutchpy.stages.options import Options
 from nutchpy.storage import runs
@@ -50,9 +50,9 @@ def run_stage(name: str, options: Options, ctx: Context) -> Outcome:
     }
     try:
         outcome = _run(settled, ctx)
-    except NutchpyError as error:
+    except Exception as error:
         seconds = ctx.monotonic() - start
-        _append(ctx, {**record, "exit": error.exit_code, "message": str(error)}, seconds)
+        _append(ctx, {**record, "exit": exit_code(error), "message": str(error)}, seconds)
         raise
     seconds = ctx.monotonic() - start
     _log.info("%s: end after %.1f s; %s", name, seconds, _counted(outcome))

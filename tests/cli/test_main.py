@@ -64,7 +64,6 @@ def test_a_full_disk_names_the_file(run: Run) -> None:
         (["sample", "-topM", "1"], "sample: no option -topM; did you mean -topN? (nutchpy sample --help)"),
         (["sample", "-topN", "x"], "-topN must be a whole number"),
         (["--jsn", "sample"], "no option --jsn; did you mean --json?"),
-        (["--json"], "no command given"),
         (["sample", "-D", "http.redirct.max=1"], "did you mean 'http.redirect.max'? (-D)"),
         (["sample", "a", "b"], "too many arguments: b"),
         (["sample", "--wait-lock", "long"], "--wait-lock must be a number"),
@@ -80,7 +79,8 @@ def test_no_words_show_the_commands(run: Run) -> None:
     result = run("return Outcome()")
     assert result.returncode == 2
     assert "generate" in result.stdout
-    assert run("return Outcome()", "--help").returncode == 0
+    assert run("return Outcome()", "--debug", "--help").returncode == 0
+    assert run("return Outcome()", "help", "sample").stdout == run("return Outcome()", "sample", "-h").stdout
     assert run("return Outcome()", "--version").stdout.startswith("nutchpy ")
 
 

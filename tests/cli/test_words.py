@@ -50,7 +50,6 @@ def words(*given: str) -> dict[str, Any]:
         (["-NOFILTER"], {"no_filter": True}),
         (["-nofilt"], {"filter": False}),
         (["-o", "x"], {"out": Path("x")}),
-        (["-ox"], {"out": Path("x")}),
         (["-Da=b", "-D", "c=d"], {"define": ("a=b", "c=d")}),
         (["-format", "csv"], {"format": "csv"}),
         (["--colour", "red"], {"colour": Colour.RED}),
@@ -77,6 +76,10 @@ def test_positional_words() -> None:
     [
         (["db", "-topM", "5"], r"no option -topM; did you mean -topN\?"),
         (["db", "-numFetcherss", "5"], "no option -numFetcherss"),
+        (["db", "-output", "x"], "no option -output; did you mean --out"),
+        (["db", "-O", "x"], "no option -O"),
+        (["db", "-d", "a=b"], "no option -d"),
+        (["db", "-Dabc"], "no option -Dabc"),
         (["db", "--topn", "5"], "did you mean --top-n"),
         (["db", "-top-n", "5"], "no option -top-n; did you mean"),
         (["db", "-topN"], "-topN needs a value: N"),
@@ -113,7 +116,6 @@ def test_too_many_words_are_named() -> None:
 
 def test_leading_options_end_at_the_first_other_word() -> None:
     declared = [option for option in Sample.declared() if not option.about.positional]
-    assert leading(["-D", "a=b", "-noFilter", "generate", "-topN"], declared) == (
-        {"define": ("a=b",), "no_filter": True},
-        ["generate", "-topN"],
-    )
+    given = ["-D", "a=b", "-noFilter", "generate", "-topN"]
+    assert leading(given, declared, set()) == ({"define": ("a=b",), "no_filter": True}, given[3:])
+    assert leading(["-noFilter", "--help", "x"], declared, {"--help"}) == ({"no_filter": True}, ["--help", "x"])

@@ -26,8 +26,8 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(source)
         monkeypatch.syspath_prepend(str(root))
-        registry._entries.cache_clear()
+        registry.forget()
         return root
 
     yield install
-    registry._entries.cache_clear()
+    registry.forget()
