@@ -78,7 +78,7 @@ class Commands(TyperGroup):
         """Their names, in the order of a crawl."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: Any, cmd_name: str) -> StageCommand | None:
+    def get_command(self, ctx: Any, cmd_name: str) -> StageCommand:
         """The command; UsageError when there is none of that name."""
         entry = COMMANDS.get(cmd_name)
         if entry is None:
@@ -100,8 +100,15 @@ class Commands(TyperGroup):
             typer.echo(ctx.get_help())
             raise typer.Exit(0 if first else UsageError.exit_code)
         ctx.obj = Common(**values)
-        ctx._protected_args, ctx.args = rest[:1], rest[1:]
-        return rest[1:]
+        ctx.args = rest
+        return rest
+
+    def invoke(self, ctx: Any) -> Any:
+        """Hand the words after the command's name to the command."""
+        name, *rest = ctx.args
+        command = self.get_command(ctx, name)
+        with command.make_context(name, rest, parent=ctx) as inner:
+            return command.invoke(inner)
 
     def format_usage(self, ctx: Any, formatter: Any) -> None:
         """One line."""
