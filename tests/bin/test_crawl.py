@@ -6,6 +6,7 @@ import importlib.util
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -230,6 +231,34 @@ def test_signal_to_the_loop_reaches_the_stage_once_and_waits_for_it(stages: Stag
     assert (stages.folder / "asked").read_text() == "asked\n"
     assert stages.names == ["generate", "fetch"]
     assert "fetch ended with 5" in errors
+
+
+# Runs a command on a terminal of its own and, at a word from us, presses Ctrl-C. (A process of its own, because
+# forking is not for programs with threads, as the tests are.)
+TERMINAL = """
+import os, pty, sys
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+sys.stdin.readline()
+os.write(terminal, b"\\x03")
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+
+
+def test_ctrl_c_on_a_terminal_reaches_the_stage_once(stages: Stages) -> None:
+    stages.does(
+        "fetch",
+        "trap 'echo asked >>\"$STAGES/asked\"; exit 5' INT TERM\nfor _ in $(seq 80); do sleep 0.05; done",
+    )
+    command = [sys.executable, "-c", TERMINAL, project.BIN / "crawl", str(stages.crawl), "1"]
+    with subprocess.Popen(command, env=stages.env(), stdin=subprocess.PIPE) as terminal:
+        stages.until("fetch")
+        time.sleep(0.2)
+        terminal.communicate(b"\n", timeout=10)
+    assert terminal.returncode == 5
+    assert (stages.folder / "asked").read_text() == "asked\n"
+    assert stages.names == ["generate", "fetch"]
 
 
 def test_signal_while_waiting_ends_at_once(stages: Stages) -> None:
