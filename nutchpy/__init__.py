@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from nutchpy.core.version import VERSION
+
 if TYPE_CHECKING:
     from nutchpy.stages.sql.crawl import open_crawl
 
-__version__ = "0.1.0"
+__version__ = VERSION
 __all__ = ["__version__", "open_crawl"]
 
 

@@ -17,11 +17,11 @@ from typing import Any, Final, NoReturn
 import typer
 from typer.core import TyperGroup
 
-import nutchpy
 from nutchpy.cli import words
 from nutchpy.cli.command import COMMON, Call, Common, StageCommand, build
 from nutchpy.conf.values import nearest
 from nutchpy.core.errors import NutchpyError, UsageError, exit_code
+from nutchpy.core.version import VERSION
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Commands(TyperGroup):
         values, rest = words.leading(args, COMMON, _HELP | _VERSION)
         first = rest[0] if rest else None
         if first in _VERSION:
-            typer.echo(f"nutchpy {nutchpy.__version__}")
+            typer.echo(f"nutchpy {VERSION}")
             raise typer.Exit
         if first in _HELP and rest[1:]:
             rest = [rest[1], "--help"]

@@ -14,9 +14,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-import nutchpy
 from nutchpy.conf.layers import Conf
 from nutchpy.core.errors import ConfigError, Interrupted, exit_code
+from nutchpy.core.version import VERSION
 from nutchpy.stages.context import Context, Outcome
 from nutchpy.stages.options import Options
 from nutchpy.storage import runs
@@ -42,7 +42,7 @@ def run_stage(name: str, options: Options, ctx: Context) -> Outcome:
     start = ctx.monotonic()
     record = {
         "stage": name,
-        "version": nutchpy.__version__,
+        "version": VERSION,
         "start": ctx.now.isoformat(),
         "options": settled.shown(),
         "conf_dir": _folder(ctx.conf),
