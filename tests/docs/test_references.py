@@ -1,0 +1,63 @@
+"""What the documents name is there: linked files, paths of the source, commands with their options, settings."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nutchpy.cli import words
+from nutchpy.cli.command import COMMON, build
+from nutchpy.cli.main import COMMANDS
+from nutchpy.conf.layers import defaults
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("changes/*.md")])
+IDS = [str(page.relative_to(ROOT)) for page in PAGES]
+
+
+COMMAND = re.compile(r"(\$\()?(?:(?<![\w/])nutchpy|[\w/]*bin/nutch) ([a-z]+\b.*)")
+
+
+def commands(page: Path) -> Iterator[list[str]]:
+    """Command lines of nutchpy in indented or fenced code, without what the shell does around them."""
+    for line in page.read_text(encoding="utf-8").splitlines():
+        found = COMMAND.search(line) if line.startswith("    ") and "from nutchpy" not in line else None
+        if found:
+            end = r"\)" if found[1] else r" (?:&&|\||>) |  #"
+            yield shlex.split(re.split(end, found[2])[0])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_links_lead_to_files(page: Path) -> None:
+    targets = re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8"))
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_source_paths_exist(page: Path) -> None:
+    named = re.findall(
+        r"`((?:nutchpy|tests|bin|docs|notebooks|sample_seeds)/[\w./-]*)`", page.read_text(encoding="utf-8")
+    )
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_commands_can_be_read(page: Path) -> None:
+    for name, *rest in commands(page):
+        assert name in COMMANDS
+        words.read(rest, [*COMMON, *build(name, COMMANDS[name].module).options.declared()])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_settings_exist(page: Path) -> None:
+    families = "|".join(sorted({name.partition(".")[0] for name in defaults()}))
+    named = re.findall(rf"`((?:{families})(?:\.[\w-]+)+)`", page.read_text(encoding="utf-8"))
+    assert [name for name in named if name not in defaults()] == []
+
+
+def test_readme_has_commands_to_check() -> None:
+    assert len(list(commands(ROOT / "README.md"))) > 15
