@@ -21,7 +21,7 @@ esac
 python=$venv/bin/python
 
 fingerprint() {
-    printf '%s %s\n' "$(cat "$root/setup.cfg" "$root/pyproject.toml" "$root/nutchpy/__init__.py" | cksum)" "$root"
+    printf '%s %s\n' "$(cat "$root/setup.cfg" "$root/pyproject.toml" "$root/nutchpy/core/version.py" | cksum)" "$root"
 }
 
 # importable EXTRA…: whether an environment that is not ours has nutchpy and what each extra is wanted for.

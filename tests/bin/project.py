@@ -35,9 +35,10 @@ sys.exit(7 if "fail" in sys.argv else 0)
 def lay(root: Path) -> Path:
     """The project, at ``root``."""
     package = root / "nutchpy"
-    package.mkdir(parents=True)
+    (package / "core").mkdir(parents=True)
     shutil.copytree(BIN, root / "bin", ignore=shutil.ignore_patterns("__pycache__"))
-    (package / "__init__.py").write_text('__version__ = "1"\n')
+    (package / "__init__.py").touch()
+    (package / "core" / "version.py").write_text('VERSION = "1"\n')
     (package / "__main__.py").write_text(MAIN)
     (root / "backend.py").write_text(BACKEND)
     (root / "pyproject.toml").write_text(

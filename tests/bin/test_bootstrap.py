@@ -41,6 +41,22 @@ def test_first_run_builds_then_runs(root: Path) -> None:
     assert subprocess.run(check, check=False, cwd="/").returncode == 0
 
 
+def test_fingerprint_follows_setup_version_and_place(tmp_path: Path) -> None:
+    def fingerprint(root: Path) -> str:
+        script = f'here="{root}/bin"; . "$here/bootstrap.sh"; fingerprint'
+        done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
+        return done.stdout
+
+    root = project.lay(tmp_path / "one")
+    seen = [fingerprint(root)]
+    (root / "nutchpy" / "core" / "version.py").write_text('VERSION = "2"\n')
+    seen.append(fingerprint(root))
+    project.require(root, "dep", "more")
+    seen.append(fingerprint(root))
+    seen.append(fingerprint(root.rename(tmp_path / "two")))
+    assert len(set(seen)) == 4
+
+
 def test_foreign_environment_is_used_as_it_is(root: Path) -> None:
     env = {"NUTCHPY_VENV": sys.prefix}
     done = project.run(project.BIN / "nutch", "--version", env=env)

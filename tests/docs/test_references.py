@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -27,8 +28,10 @@ def commands(page: Path) -> Iterator[list[str]]:
     for line in page.read_text(encoding="utf-8").splitlines():
         found = COMMAND.search(line) if line.startswith("    ") and "from nutchpy" not in line else None
         if found:
-            end = r"\)" if found[1] else r" (?:&&|\||>) |  #"
-            yield shlex.split(re.split(end, found[2])[0])
+            lexer = shlex.shlex(
+                found[2].partition(")")[0] if found[1] else found[2], posix=True, punctuation_chars=True
+            )
+            yield list(takewhile(lambda token: token not in ("&&", "|", ">"), lexer))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
