@@ -22,7 +22,7 @@ _SPEC.loader.exec_module(project)
 INTERPRETER = """#!/bin/sh
 [ "$1" = -I ] && exit 0
 shift 3
-printf '%s\\n' "$*" >>"$STAGES/log"
+[ "$1" = unfinished ] || printf '%s\\n' "$*" >>"$STAGES/log"
 [ ! -f "$STAGES/$1" ] || . "$STAGES/$1"
 """
 GENERATE = """
@@ -187,6 +187,34 @@ def test_several_segments_of_a_round_are_all_worked_on(stages: Stages) -> None:
     stages.run(str(stages.crawl), "1")
     assert stages.names == ["generate", "fetch", "parse", "fetch", "parse", "updatedb", "invertlinks", "dedup"]
     assert stages.log[5] == f"updatedb {LIMIT} C/crawldb C/segments/a C/segments/b"
+
+
+def test_what_a_killed_run_left_is_finished_first(stages: Stages) -> None:
+    left = [("fetch", "a"), ("parse", "b"), ("invertlinks", "c")]
+    lines = "".join(f"{stage}\\t$CRAWL/segments/{name}\\n" for stage, name in left)
+    stages.does("unfinished", f'printf "{lines}dedup\\t$CRAWL/crawldb\\n"')
+    assert stages.run(str(stages.crawl), "1", LAST="0").returncode == 0
+    assert [line.replace(LIMIT + " ", "") for line in stages.log] == [
+        "fetch C/segments/a -threads 50",
+        "parse C/segments/a",
+        "parse C/segments/b",
+        "updatedb C/crawldb C/segments/a C/segments/b C/segments/c",
+        "invertlinks C/linkdb C/segments/a C/segments/b C/segments/c -noNormalize -noFilter",
+        "dedup C/crawldb -group none",
+        "generate C/crawldb C/segments -topN 50000 -numFetchers 1 -noFilter",
+    ]
+
+
+def test_missed_dedup_is_made_up_for(stages: Stages) -> None:
+    stages.does("unfinished", 'printf "dedup\\t$CRAWL/crawldb\\n"')
+    stages.run(str(stages.crawl), "0")
+    assert stages.names == ["dedup"]
+
+
+def test_crawl_that_cannot_be_read_ends_with_that_code(stages: Stages) -> None:
+    stages.does("unfinished", "exit 4")
+    assert stages.run(str(stages.crawl), "1").returncode == 4
+    assert stages.log == []
 
 
 @pytest.mark.parametrize("place", ["current", "crawl"])
