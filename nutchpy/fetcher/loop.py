@@ -70,6 +70,7 @@ class FetchLoop:
     def run(self) -> None:
         """Fetch until everything queued and fed has ended."""
         now = self._monotonic()
+        self._work((), now)
         while True:
             self._begin(now)
             if self._machine.over:

@@ -39,6 +39,7 @@ FAILURES: Final = frozenset(
 
 _NEW_BODY: Final = frozenset({Status.FETCH_SUCCESS})
 _SAME_BODY: Final = frozenset({Status.FETCH_NOTMODIFIED, Status.FETCH_RETRY})
+_WHO_REFUSES: Final = "http.filter.ipaddress.exclude and http.filter.ipaddress.include say which addresses may be asked"
 _CARRIED: Final = ("modified_time", "retries", "fetch_interval", "score", "signature", "depth", "metadata")
 
 
@@ -183,6 +184,8 @@ class Sink:
         row = fetch_row(item, status, reason, message)
         self.bytes += row["bytes"]
         self.counters.add("bytes", row["bytes"])
+        if reason is ProtocolStatus.ADDRESS_REFUSED:
+            row["message"] = f"{message}: {_WHO_REFUSES}"
         content = item.content if status is not Status.FETCH_RETRY else None
         self._output.put(row, content, item.parse)
 

@@ -1,0 +1,167 @@
+"""One fetch list from its file to its published output: the machine with its real clock, sockets and files."""
+
+from __future__ import annotations
+
+import selectors
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from nutchpy.conf.layers import Conf
+from nutchpy.core.counters import Counters
+from nutchpy.extension import chains
+from nutchpy.fetcher import merge, rows, settings
+from nutchpy.fetcher.dns import ThreadedLookups
+from nutchpy.fetcher.limits import Reporter, Throughput, TimeLimit
+from nutchpy.fetcher.loop import FetchLoop, Waker
+from nutchpy.fetcher.machine import Machine, Share, World, build
+from nutchpy.fetcher.output import SegmentOutput
+from nutchpy.fetcher.status import FetchStatus
+from nutchpy.fetcher.territory import TextSet
+from nutchpy.storage.segment import Segment
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One fetch list to be fetched."""
+
+    segment: Segment
+    number: int
+    lists: int
+    conf: Conf
+    wait_lock: float = 0.0
+    seconds: float | None = None
+    """Until the time limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListResult:
+    """What came of one fetch list. ``reason``: why it ended before everything was attempted."""
+
+    counters: Counters = field(default_factory=Counters)
+    dropped_queues: dict[str, int] = field(default_factory=dict)
+    status: FetchStatus = field(default_factory=FetchStatus)
+    reason: str | None = None
+
+
+class Caller(Protocol):
+    """Whoever wants the list fetched."""
+
+    def fileno(self) -> int:
+        """A descriptor that is readable when the caller has something to say."""
+        ...
+
+    def heed(self, loop: FetchLoop) -> bool:
+        """Read what the caller says and tell the loop; False when nothing more will come by that descriptor."""
+        ...
+
+    def report(self, status: FetchStatus, counters: Counters) -> None:
+        """How the fetch stands."""
+        ...
+
+
+def fetch_list(task: Task, caller: Caller) -> ListResult:
+    """Fetch what is left of a list, holding its lock."""
+    with task.segment.locked_list(task.number, task.wait_lock):
+        merge.repair(task.segment, task.number)
+        with selectors.DefaultSelector() as selector:
+            return _run(task, caller, selector)
+
+
+def remaining(segment: Segment, number: int) -> int:
+    """How many URLs of a list have no crawl_fetch row yet."""
+    done = fetched_urls(segment, number)
+    path = segment.list_part(number)
+    if not len(done):
+        return int(pq.read_metadata(path).num_rows)
+    return sum(len(piece.queue_ids) for piece in rows.list_pieces(path, "host", done))
+
+
+def fetched_urls(segment: Segment, number: int) -> pa.Array:
+    """The URLs of a list's crawl_fetch rows."""
+    paths = [path for name, path in segment.parts("crawl_fetch") if name.list == number]
+    return rows.column_array(paths, "url")
+
+
+def _run(task: Task, caller: Caller, selector: selectors.BaseSelector) -> ListResult:
+    waker = Waker(selector)
+    transport = chains.transport(task.conf)
+    transport.attach(selector, waker.wake)
+    lookups = ThreadedLookups(task.conf.integer("fetcher.dns.threads"), waker.wake)
+    output = SegmentOutput(task.segment, task.number, settings.flush_limits(task.conf), waker.wake)
+    world = World(transport, lookups, output, time.monotonic, _wall)
+    try:
+        machine = build(task.conf, world, _pieces(task), _share(task))
+        loop = FetchLoop(machine, selector, time.monotonic)
+        machine.sources += [output, *_watches(task, machine, loop, caller)]
+        selector.register(caller.fileno(), selectors.EVENT_READ, _Call(caller, loop, selector))
+        loop.run()
+        output.close()
+    except BaseException:
+        output.abandon()
+        raise
+    finally:
+        lookups.close()
+        transport.close()
+        waker.close()
+    merge.merge_small(task.segment, task.number)
+    return ListResult(machine.counters(), machine.sink.dropped_queues, machine.status(), loop.reason)
+
+
+@dataclass(slots=True)
+class _Call:
+    """The caller, as the loop's selector knows it."""
+
+    caller: Caller
+    loop: FetchLoop
+    selector: selectors.BaseSelector
+
+    def notice(self) -> None:
+        """Heed the caller; a descriptor that has said its last is not looked at again."""
+        if not self.caller.heed(self.loop):
+            self.selector.unregister(self.caller.fileno())
+
+
+def _watches(
+    task: Task, machine: Machine, loop: FetchLoop, caller: Caller
+) -> Iterable[TimeLimit | Throughput | Reporter]:
+    conf, begin = task.conf, time.monotonic()
+    yield Reporter(begin, machine.status, lambda status: caller.report(status, machine.counters()))
+    if task.seconds is not None:
+        yield TimeLimit(begin + task.seconds, loop.stop)
+    pages = conf.integer("fetcher.throughput.threshold.pages")
+    if pages >= 0:
+        first = begin + 60 * conf.number("fetcher.throughput.threshold.check.after")
+        retries = conf.integer("fetcher.throughput.threshold.retries")
+        yield Throughput(pages, retries, first, lambda: machine.sink.pages + machine.sink.errors, loop.stop)
+
+
+def _pieces(task: Task) -> Iterator[rows.ListPiece]:
+    column = rows.QUEUE_COLUMN[settings.queue_mode(task.conf)]
+    done = fetched_urls(task.segment, task.number)
+    return rows.list_pieces(task.segment.list_part(task.number), column, done)
+
+
+def _share(task: Task) -> Share:
+    """Whose URLs and queues are whose; known only when redirects are followed, the one thing that asks."""
+    if task.conf.integer("http.redirect.max") <= 0:
+        return Share(task.number, task.lists)
+    segment, column = task.segment, rows.QUEUE_COLUMN[settings.queue_mode(task.conf)]
+    own = [segment.list_part(task.number)]
+    others = [path for path in segment.files("crawl_generate") if path not in own]
+    urls = [*segment.files("crawl_generate"), *segment.files("crawl_fetch")]
+    return Share(
+        task.number,
+        task.lists,
+        known=TextSet(rows.column_texts(urls, "url")),
+        own_queues=TextSet(rows.column_texts(own, column) if others else ()),
+        other_queues=TextSet(rows.column_texts(others, column)),
+    )
+
+
+def _wall() -> int:
+    return time.time_ns() // 1000
