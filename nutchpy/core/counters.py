@@ -27,6 +27,7 @@ FAMILIES: Final[dict[str, str]] = {
     "skipped": "rows or records passed over, by reason",
     "segments": "segments written or read",
     "lists": "fetch lists written or worked on",
+    "unresolved": "hosts without an address, queued by their name",
     "host_overflow": "URLs left out by generate.max.count",
     # fetch
     "fetched": "attempts that ended, by protocol status",
@@ -40,6 +41,8 @@ FAMILIES: Final[dict[str, str]] = {
     "outlinks": "outlinks kept",
     "outlinks_dropped": "outlinks refused, by reason",
     # updatedb, dedup
+    "parts": "segment parts applied",
+    "linked": "known rows that new links or metadata changed",
     "updated": "rows changed, by new status",
     "added": "rows new to the table",
     "unchanged": "rows copied as they were",

@@ -1,0 +1,18 @@
+-- The crawldb with the first reason for which a row is not listed; null when it is due. The true in parentheses is
+-- where -expr goes.
+with looked as (
+    select
+        *,
+        case
+            when
+                due_time > $until + least($window, fetch_interval / 10) * interval '1' second
+                and due_time <= $far
+                then 'not_due'
+            when exists (select 1 from pending where pending.url = crawldb.url) then 'pending'
+            when not coalesce((true), false) then 'expr'
+            when $status <> '' and status <> $status then 'status'
+            when score < $min_score then 'min_score'
+            when $min_interval >= 0 and fetch_interval > $min_interval then 'min_interval'
+        end as reason
+    from crawldb
+)
