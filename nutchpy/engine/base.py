@@ -23,6 +23,8 @@ class Files:
 
     table: Table
     paths: Sequence[Path]
+    with_path: bool = False
+    """Give the relation one more column, ``path``: the file that a row comes from, as it stands in ``paths``."""
 
 
 Input: TypeAlias = Files | pa.Table
@@ -31,7 +33,7 @@ Params: TypeAlias = Mapping[str, Any]
 
 
 class Engine(Protocol):
-    """Reads and writes relations with SQL."""
+    """Reads and writes relations with SQL. A part that cannot be read is a DamagedError that names it."""
 
     def read(self, sql: str, inputs: Inputs, params: Params | None = None) -> Iterator[pa.RecordBatch]:
         """The rows of one SELECT, batch by batch."""

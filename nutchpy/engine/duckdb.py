@@ -15,13 +15,21 @@ from typing import Any, Final
 import duckdb
 import pyarrow as pa
 
-from nutchpy.core.errors import DamagedError, EngineError, StorageError, UsageError
+from nutchpy.core.errors import EngineError, StorageError, UsageError
 from nutchpy.engine.base import Files, Input, Inputs, Params
+from nutchpy.engine.damage import find_damage
 from nutchpy.engine.sql_text import file_list, literal, quoted, sql_type
 from nutchpy.storage.schema import Table
 
 _BATCH_ROWS: Final = 65_536
 _PREFIX: Final = "select "
+_NOT_DAMAGE: Final = (
+    duckdb.ConversionException,
+    duckdb.InterruptException,
+    duckdb.OutOfMemoryException,
+    duckdb.OutOfRangeException,
+    duckdb.ParserException,
+)
 _CODEC: Final = "format parquet, compression zstd, compression_level 3"
 
 
@@ -42,13 +50,13 @@ class DuckDBEngine:
 
     def read(self, sql: str, inputs: Inputs, params: Params | None = None) -> Iterator[pa.RecordBatch]:
         """See Engine.read."""
-        with self._bound(inputs) as cursor, _explained():
+        with self._bound(inputs) as cursor, _explained(inputs):
             reader: Iterator[pa.RecordBatch] = cursor.sql(sql, params=dict(params or {})).to_arrow_reader(_BATCH_ROWS)
             yield from reader
 
     def table(self, sql: str, inputs: Inputs, params: Params | None = None) -> pa.Table:
         """See Engine.table."""
-        with self._bound(inputs) as cursor, _explained():
+        with self._bound(inputs) as cursor, _explained(inputs):
             return cursor.sql(sql, params=dict(params or {})).to_arrow_table()
 
     def write(self, sql: str, inputs: Inputs, params: Params | None, out: Path, table: Table) -> int:
@@ -59,7 +67,7 @@ class DuckDBEngine:
             f"copy (select {columns} from (\n{sql}\n)) to {literal(str(out))} "
             f"({_CODEC}, row_group_size {table.row_group_rows}, kv_metadata {{{pairs}}})"
         )
-        with self._bound(inputs) as cursor, _explained():
+        with self._bound(inputs) as cursor, _explained(inputs):
             rows = int(cursor.execute(copy, dict(params or {})).fetchall()[0][0])
         if rows == 0:
             out.unlink()
@@ -92,24 +100,30 @@ class DuckDBEngine:
 
 def _bind(cursor: duckdb.DuckDBPyConnection, name: str, relation: Input) -> None:
     if isinstance(relation, Files) and relation.paths:
-        with _explained():
+        options = ", filename = 'path'" if relation.with_path else ""
+        with _explained({name: relation}):
             cursor.execute(
-                f"create temp view {quoted(name)} as select * from read_parquet({file_list(relation.paths)})"
+                f"create temp view {quoted(name)} as select * from read_parquet({file_list(relation.paths)}{options})"
             )
     else:
-        cursor.register(name, relation.table.schema.empty_table() if isinstance(relation, Files) else relation)
+        cursor.register(name, _no_rows(relation) if isinstance(relation, Files) else relation)
+
+
+def _no_rows(files: Files) -> pa.Table:
+    schema = files.table.schema.remove_metadata()
+    return (schema.append(pa.field("path", pa.string())) if files.with_path else schema).empty_table()
 
 
 @contextmanager
-def _explained() -> Iterator[None]:
-    """DuckDB's errors as ours: damaged files, full disks and the rest."""
+def _explained(inputs: Inputs) -> Iterator[None]:
+    """DuckDB's errors as ours: damaged files by their names, full disks and the rest."""
     try:
         yield
-    except (duckdb.InvalidInputException, duckdb.SerializationException) as error:
-        raise DamagedError(f"a table cannot be read: {_first_line(error)}") from error
-    except duckdb.IOException as error:
-        raise StorageError(f"reading or writing a table failed: {_first_line(error)}") from error
     except duckdb.Error as error:
+        if not isinstance(error, _NOT_DAMAGE):
+            find_damage(inputs)
+        if isinstance(error, duckdb.IOException):
+            raise StorageError(f"reading or writing a table failed: {_first_line(error)}") from error
         raise EngineError(_first_line(error)) from error
 
 

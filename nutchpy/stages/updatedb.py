@@ -1,0 +1,204 @@
+"""updatedb: bring what segments found into the crawldb.
+
+Reads crawl_fetch (what came of each attempt) and crawl_parse (signatures, links, metadata) of the segments, each part
+once: parts that this crawldb has consumed already are passed over, so the command may be repeated, and given before a
+segment is parsed or wholly fetched. Newly linked URLs become rows, due at once. -force applies all parts again.
+"""
+
+# Relation stage: SQL joins and adds up (updatedb.sql), the state machine in transitions.py decides on touched rows.
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nutchpy.core.counters import Counters
+from nutchpy.core.errors import MissingError, UsageError
+from nutchpy.core.status import Status
+from nutchpy.core.urls import bucket_key, hosts_of
+from nutchpy.engine.base import Files, Input, statement
+from nutchpy.engine.rewrite import Rewrite, rewrite
+from nutchpy.stages import feeds
+from nutchpy.stages.context import Context, Outcome
+from nutchpy.stages.feeds import Feed
+from nutchpy.stages.options import Options, argument, flag, setting
+from nutchpy.stages.transitions import Rules, transition
+from nutchpy.storage.database import Database, Draft, Generation
+from nutchpy.storage.schema import TABLES
+from nutchpy.storage.segment import Segment, segments_in
+
+EXAMPLE: Final = """nutchpy updatedb crawl/crawldb crawl/segments/20260301120000
+nutchpy updatedb crawl/crawldb -dir crawl/segments"""
+
+_log = logging.getLogger(__name__)
+_SQL: Final = statement(__package__, "updatedb")
+_REDIRECTS: Final = statement(__package__, "updatedb_redirects")
+_CRAWLDB: Final = TABLES["crawldb"]
+
+
+@dataclass(frozen=True)
+class UpdatedbOptions(Options):
+    """What updatedb is told."""
+
+    crawldb: Path = argument("The crawldb folder; made when it is not there.")
+    segments: tuple[Path, ...] = argument("The segments.", ())
+    dir: Path | None = flag("A folder whose segments are all taken.", None, "-dir")
+    force: bool = flag("Apply parts that were applied before once more.", False, "-force")
+    normalize: bool = setting("crawldb.url.normalizers", "Normalize all URLs, old and new.", "-normalize", given=True)
+    filter: bool = setting("crawldb.url.filters", "Filter all URLs, old and new.", "-filter", given=True)
+    additions: bool = setting("db.update.additions.allowed", "Add no newly found URLs.", "-noAdditions", given=False)
+
+
+def run(options: UpdatedbOptions, ctx: Context) -> Outcome:
+    """Apply the segments' new parts."""
+    database = Database(options.crawldb, "crawldb")
+    counters = Counters()
+    with database.locked(ctx.wait_lock):
+        before = _present(database)
+        segments = _usable(_asked_for(options), counters)
+        grace, keep_old = ctx.conf.number("db.generations.grace"), ctx.conf.flag("db.preserve.backup")
+        with database.replacing("updatedb", ctx.now, grace, keep_old) as draft:
+            found = feeds.feeds(draft.meta, segments, options.force)
+            if not any(feed.fresh for feed in found):
+                draft.abandoned = True
+                return Outcome(counters, summary=[_nothing_new(segments)])
+            _apply(options, ctx, before, draft, found, counters)
+        counters.add("total", database.current().meta.rows)
+    return Outcome(counters, summary=_summary(counters))
+
+
+# -- private, in calling order
+
+
+def _present(database: Database) -> Generation | None:
+    if not database.exists and (database.path / "crawldb").exists():
+        raise MissingError(f"there is no crawldb in {database.path}; did you mean {database.path / 'crawldb'}?")
+    return database.current_or_none()
+
+
+def _asked_for(options: UpdatedbOptions) -> list[Segment]:
+    if options.dir is None and not options.segments:
+        raise UsageError("updatedb needs segments: name them, or give -dir FOLDER")
+    if options.dir is not None and not options.dir.is_dir():
+        raise MissingError(f"there is no folder {options.dir}")
+    named = [Segment(path) for path in options.segments]
+    listed = segments_in(options.dir) if options.dir is not None else []
+    if options.dir is not None and not listed:
+        raise MissingError(f"there is no segment in {options.dir}")
+    return [*named, *listed]
+
+
+def _usable(segments: Sequence[Segment], counters: Counters) -> list[Segment]:
+    """Each segment once, those never fetched left out; says of what is left out or not yet parsed."""
+    unique = {segment.meta.uuid: segment for segment in segments}
+    for segment in unique.values():
+        fetched, parsed = segment.parts("crawl_fetch"), segment.parts("crawl_parse")
+        if not fetched:
+            _log.warning("%s is passed over: nothing was fetched yet", segment.path)
+            counters.add("skipped:not_fetched")
+        elif not parsed:
+            _log.info("%s is not parsed yet: its pages are entered as fetched, without their links", segment.path)
+    usable = [segment for segment in unique.values() if segment.parts("crawl_fetch")]
+    counters.add("segments", len(usable))
+    return usable
+
+
+def _nothing_new(segments: Sequence[Segment]) -> str:
+    if not segments:
+        return "nothing to apply: no segment was fetched yet; the crawldb is as it was"
+    what = segments[0].path if len(segments) == 1 else f"{len(segments)} segments"
+    return f"nothing to apply: everything in {what} was applied before; the crawldb is as it was (-force applies again)"
+
+
+def _apply(
+    options: UpdatedbOptions,
+    ctx: Context,
+    before: Generation | None,
+    draft: Draft,
+    found: Sequence[Feed],
+    counters: Counters,
+) -> None:
+    inputs: dict[str, Input] = {table: feeds.files(found, table) for table in feeds.FEED_TABLES}
+    inputs["parts"] = feeds.parts_relation(found)
+    params: dict[str, Any] = {"again": options.force}
+    inputs["redirects"] = _redirects(ctx, inputs, before, params, counters)
+    policy = _Policy(ctx, Rules.of(ctx.conf, ctx.now), counters)
+    limit = ctx.conf.integer("db.update.max.inlinks")
+    params |= {
+        "aggregate": policy.rules.scoring.inlink_aggregate,
+        "max_inlinks": limit if limit >= 0 else 2**62,
+        "additions": options.additions,
+        "purge_gone": ctx.conf.flag("db.update.purge.404"),
+        "purge_orphans": ctx.conf.flag("db.update.purge.orphans"),
+    }
+    rewrite(ctx.engine, before, draft, Rewrite(_SQL, inputs, params, policy))
+    draft.meta = feeds.consumed(draft.meta, found)
+    counters.add("parts", sum(feed.fresh for feed in found))
+    policy.close()
+
+
+def _redirects(
+    ctx: Context, inputs: Mapping[str, Input], before: Generation | None, params: Mapping[str, Any], counters: Counters
+) -> pa.Table:
+    """Redirects as links: their targets may lie in another bucket than their sources."""
+    crawldb = Files(_CRAWLDB, before.parts if before else [])
+    rows = ctx.engine.table(_REDIRECTS, {**inputs, "crawldb": crawldb}, params)
+    hosts = hosts_of(rows["url"].to_pylist())
+    usable = [host is not None for host in hosts]
+    if not all(usable):
+        counters.add("malformed", usable.count(False))
+    keys = [bucket_key(host) for host in hosts if host is not None]
+    rows = rows.filter(pa.array(usable, pa.bool_()))
+    rows = rows.append_column("host", pa.array([host for host in hosts if host is not None], pa.string()))
+    return rows.append_column("bucket_key", pa.array(keys, pa.uint32()))
+
+
+@dataclass
+class _Policy:
+    """The state machine as ``rewrite`` calls it, with what is purged taken out, and everything counted."""
+
+    ctx: Context
+    rules: Rules
+    counters: Counters
+    purged: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        conf = self.ctx.conf
+        self.purged |= {Status.DB_GONE.value} if conf.flag("db.update.purge.404") else set()
+        self.purged |= {Status.DB_ORPHAN.value} if conf.flag("db.update.purge.orphans") else set()
+
+    def __call__(self, touched: pa.Table) -> pa.Table:
+        batch = touched.combine_chunks().to_batches()[0]
+        rows = transition(batch, self.rules)
+        self._count(batch, rows)
+        if not self.purged:
+            return rows
+        goes = pc.is_in(rows["status"], value_set=pa.array(sorted(self.purged)))
+        self.counters.add("purged", pc.sum(goes).as_py())
+        return rows.filter(pc.invert(goes))
+
+    def _count(self, batch: pa.RecordBatch, rows: pa.Table) -> None:
+        attempted = pc.sum(batch["attempted"]).as_py()
+        for entry in pc.value_counts(rows["status"].slice(0, attempted)).to_pylist():
+            self.counters.add(f"updated:{entry['values']}", entry["counts"])
+        added = batch.num_rows - pc.sum(batch["known"]).as_py()
+        self.counters.add("added", added)
+        unknown_attempts = attempted - pc.sum(pc.and_(batch["attempted"], batch["known"])).as_py()
+        self.counters.add("linked", batch.num_rows - attempted - (added - unknown_attempts))
+
+    def close(self) -> None:
+        """Count what plugins raised on."""
+        for chain in (self.rules.schedule, self.rules.scoring):
+            for name, count in chain.take_errors().items():
+                self.counters.add(name, count)
+
+
+def _summary(counters: Counters) -> list[str]:
+    updated = ", ".join(f"{n} {name.partition(':')[2]}" for name, n in counters.items() if name.startswith("updated:"))
+    return [f"{counters['parts']} parts applied: {updated or 'no fetched rows'}; {counters['added']} rows added"]
