@@ -1,0 +1,68 @@
+"""Whether a request may go out at all, judged before any connection: its scheme, its host, its addresses by a proxy.
+
+The address of a direct connection is judged when it is made, by the transport. Through a proxy it is the proxy that
+connects, so what can be judged is judged here: literal addresses always, names by the addresses the resolver pinned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Final
+
+from nutchpy.core import urls
+from nutchpy.core.protocol_status import ProtocolStatus
+from nutchpy.extension.points import Request
+from nutchpy.plugins.protocol.exchange import Failure, refusal
+from nutchpy.plugins.protocol.settings import TransportSettings
+
+_PORTS: Final = {"http:": 80, "https:": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a request goes."""
+
+    host: str
+    port: int
+    literal: bool
+    """The host is an address, not a name."""
+    proxied: bool
+
+
+def admit(request: Request, settings: TransportSettings) -> Target | Failure:
+    """The target, or why there is no going there."""
+    parsed = urls.parse(request.url)
+    if parsed is None or parsed.protocol not in _PORTS:
+        return Failure(ProtocolStatus.PROTO_NOT_FOUND, "not an http or https URL")
+    host = str(parsed.hostname)
+    port = int(parsed.port) if parsed.port else _PORTS[parsed.protocol]
+    proxied = settings.proxy is not None and settings.proxy.serves(host)
+    target = Target(host, port, _is_address(host), proxied)
+    return _refusal(target, request, settings) or target
+
+
+def _refusal(target: Target, request: Request, settings: TransportSettings) -> Failure | None:
+    if target.literal:
+        addresses = [target.host.strip("[]")]
+    elif target.proxied and settings.proxy is not None and not settings.proxy.remote_names:
+        addresses = list(request.pinned_ips)
+        if not addresses:
+            return Failure(ProtocolStatus.DNS_FAILED, "the name was not resolved, and the proxy is not trusted with it")
+    else:
+        return None
+    for ip in addresses:
+        reason = settings.addresses.refuse(ip)
+        if reason is not None:
+            return refusal(ip, reason)
+    return None
+
+
+def _is_address(host: str) -> bool:
+    if host[:1] == "[":
+        return True
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,214 @@
+"""One libcurl easy handle and the exchange it is working on: options in, callbacks and error codes out."""
+
+from __future__ import annotations
+
+import re
+import socket
+import time
+from collections.abc import Sequence
+from typing import Any, Final
+
+import certifi
+import pycurl
+
+from nutchpy.core.content import ProtocolOutput
+from nutchpy.core.protocol_status import ProtocolStatus
+from nutchpy.plugins.protocol.admission import Target
+from nutchpy.plugins.protocol.exchange import Exchange, Failure, headers_of
+from nutchpy.plugins.protocol.settings import TransportSettings, request_headers
+
+_STATUS_LINE: Final = re.compile(rb"HTTP/(\d(?:\.\d)?)[ \t]+(\d{3})")
+_ABORT: Final = -1
+_NO_LIMIT_MS: Final = 2**31 - 1
+_TIMINGS: Final = {
+    "dns": pycurl.NAMELOOKUP_TIME,
+    "connect": pycurl.CONNECT_TIME,
+    "tls": pycurl.APPCONNECT_TIME,
+    "first_byte": pycurl.STARTTRANSFER_TIME,
+}
+_STATUSES: Final = {
+    ProtocolStatus.DNS_FAILED: (pycurl.E_COULDNT_RESOLVE_HOST, pycurl.E_COULDNT_RESOLVE_PROXY),
+    ProtocolStatus.CONNECT_FAILED: (pycurl.E_COULDNT_CONNECT, pycurl.E_INTERFACE_FAILED, 97),
+    ProtocolStatus.TIMEOUT: (pycurl.E_OPERATION_TIMEDOUT,),
+    ProtocolStatus.TLS_FAILED: (
+        pycurl.E_SSL_CONNECT_ERROR,
+        pycurl.E_PEER_FAILED_VERIFICATION,
+        pycurl.E_SSL_CERTPROBLEM,
+        pycurl.E_SSL_CIPHER,
+        pycurl.E_SSL_CACERT_BADFILE,
+        pycurl.E_SSL_ISSUER_ERROR,
+        pycurl.E_SSL_INVALIDCERTSTATUS,
+        pycurl.E_SSL_SHUTDOWN_FAILED,
+        pycurl.E_USE_SSL_FAILED,
+    ),
+    ProtocolStatus.BAD_RESPONSE: (
+        pycurl.E_UNSUPPORTED_PROTOCOL,
+        pycurl.E_FTP_WEIRD_SERVER_REPLY,
+        pycurl.E_BAD_CONTENT_ENCODING,
+        pycurl.E_HTTP2,
+        92,
+    ),
+    ProtocolStatus.HEADERS_TOO_LARGE: (100,),
+    ProtocolStatus.FAILED: (pycurl.E_URL_MALFORMAT, pycurl.E_OUT_OF_MEMORY, pycurl.E_FAILED_INIT),
+}
+"""libcurl's error codes by what they mean; those not listed are an ``exception``. 92, 97, 100: pycurl has no names."""
+_BY_CODE: Final = {code: status for status, codes in _STATUSES.items() for code in codes}
+
+
+class Transfer:
+    """An easy handle, used for one exchange after the other."""
+
+    def __init__(self, settings: TransportSettings) -> None:
+        self._settings = settings
+        self._lines: list[bytes] = []
+        self._header_bytes = 0
+        self._head_ended = False
+        self._begun = False
+        self._proxied = False
+        self.exchange: Exchange
+        self.handle = pycurl.Curl()
+        for option, value in _constant_options(settings):
+            self.handle.setopt(option, value)
+        self.handle.setopt(pycurl.HEADERFUNCTION, self._header)
+        self.handle.setopt(pycurl.WRITEFUNCTION, self._write)
+        self.handle.setopt(pycurl.OPENSOCKETFUNCTION, self._open_socket)
+
+    def prepare(self, exchange: Exchange, target: Target) -> None:
+        """Make the handle ready for a request."""
+        self.exchange = exchange
+        self._lines = []
+        self._header_bytes = 0
+        self._head_ended = self._begun = False
+        self._proxied = target.proxied
+        request = exchange.request
+        headers = request_headers(self._settings.headers, request.headers)
+        setopt = self.handle.setopt
+        setopt(pycurl.URL, request.url.encode())
+        setopt(pycurl.HTTPHEADER, _header_lines(headers))
+        setopt(pycurl.CONNECTTIMEOUT_MS, _milliseconds(request.timeouts.connect))
+        setopt(pycurl.RESOLVE, [] if target.literal or target.proxied else _pins(target, request.pinned_ips))
+        if self._settings.proxy is not None:
+            setopt(pycurl.PROXY, self._settings.proxy.url if target.proxied else "")
+
+    def finish(self, error: tuple[int, str] | None, now: float) -> ProtocolOutput:
+        """The outcome, now that libcurl is done with the transfer."""
+        self._begin()
+        self._take_notes()
+        exchange = self.exchange
+        if error is None:
+            cut = self._lines and not self._head_ended
+            failure = Failure(ProtocolStatus.BAD_RESPONSE, "headers end early") if cut else None
+        else:
+            failure = self._failure(*error)
+        return exchange.end(failure, now)
+
+    def expire(self, failure: Failure, now: float) -> ProtocolOutput:
+        """The outcome of a transfer that has passed a deadline."""
+        self._begin()
+        self._take_notes()
+        return self.exchange.end(failure, now)
+
+    def _failure(self, code: int, message: str) -> Failure | None:
+        if code == pycurl.E_WRITE_ERROR and (self.exchange.sated or self.exchange.too_large):
+            return None
+        status = _BY_CODE.get(code, ProtocolStatus.EXCEPTION)
+        if code == pycurl.E_RECV_ERROR:
+            status = _receive_error(message)
+        return Failure(status, f"{message} (libcurl error {code})")
+
+    def _header(self, line: bytes) -> int | None:
+        """A header line of any block: interim answers, a proxy's, the final one, trailers."""
+        self.exchange.deadlines.received(time.monotonic())
+        self._header_bytes += len(line)
+        if self._header_bytes > self._settings.header_limit:
+            self.exchange.too_large = True
+            return _ABORT
+        if self._head_ended and line[:5] == b"HTTP/":
+            self._lines = []
+            self._head_ended = False
+        if not self._head_ended:
+            self._lines.append(line)
+            self._head_ended = line in (b"\r\n", b"\n")
+        return None
+
+    def _write(self, data: bytes) -> int | None:
+        self._begin()
+        self.exchange.deadlines.received(time.monotonic())
+        return None if self.exchange.body(data) else _ABORT
+
+    def _begin(self) -> None:
+        """Hand the head over, once: it is the last block before the body, or before the end."""
+        if self._begun or not self._head_ended:
+            return
+        match = _STATUS_LINE.match(self._lines[0])
+        code = int(match[2]) if match else 0
+        if match and (code >= 200 or code == 101):
+            self._begun = True
+            self.exchange.begin(code, headers_of(self._lines[1:]), match[1].decode())
+
+    def _take_notes(self) -> None:
+        """Note address and timings. A step that did not take place has none."""
+        getinfo = self.handle.getinfo
+        self.exchange.ip = getinfo(pycurl.PRIMARY_IP) or self.exchange.ip
+        seconds = {name: getinfo(info) for name, info in _TIMINGS.items()}
+        self.exchange.timings_ms = {name: round(value * 1000) for name, value in seconds.items() if value > 0}
+
+    def _open_socket(self, _purpose: int, address: Any) -> socket.socket | int:
+        """Open the socket for an address that libcurl wants to connect to, unless it is one to keep away from."""
+        family, kind, protocol, name = address
+        ip = name[0].decode() if isinstance(name[0], bytes) else str(name[0])
+        if not self._proxied and not self.exchange.admits(ip):
+            return int(pycurl.SOCKET_BAD)
+        return socket.socket(family, kind, protocol)
+
+
+def _constant_options(settings: TransportSettings) -> list[tuple[int, Any]]:
+    """Options that hold for all requests of a transport."""
+    http = pycurl.CURL_HTTP_VERSION_2TLS if settings.http2 else pycurl.CURL_HTTP_VERSION_1_1
+    options = [
+        (pycurl.NOSIGNAL, 1),
+        (pycurl.FOLLOWLOCATION, 0),
+        (pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS),
+        (pycurl.HTTP_VERSION, http),
+        (pycurl.HTTP09_ALLOWED, 0),
+        (pycurl.PATH_AS_IS, 1),
+        (pycurl.BUFFERSIZE, 65536),
+        (pycurl.CAINFO, certifi.where()),
+        (pycurl.SSL_VERIFYPEER, 1 if settings.verify else 0),
+        (pycurl.SSL_VERIFYHOST, 2 if settings.verify else 0),
+        # An empty proxy, not an unset one: that would be the environment's.
+        (pycurl.PROXY, ""),
+        (pycurl.NOPROXY, ""),
+    ]
+    if settings.proxy is not None and settings.proxy.username:
+        options.append((pycurl.PROXYUSERNAME, settings.proxy.username))
+        options.append((pycurl.PROXYPASSWORD, settings.proxy.password))
+    return options
+
+
+def _header_lines(headers: list[tuple[str, str]]) -> list[bytes]:
+    """Headers for libcurl; ``Name;`` is its way to write an empty one, ``Accept:`` to leave its own out."""
+    lines = [f"{name}: {value}" if value else f"{name};" for name, value in headers]
+    if not any(name.lower() == "accept" for name, _ in headers):
+        lines.append("Accept:")
+    return [line.encode() for line in lines]
+
+
+def _pins(target: Target, ips: Sequence[str]) -> list[str]:
+    """The resolver's answer, for libcurl's cache; ``+`` lets it age there."""
+    if not ips:
+        return []
+    addresses = ",".join(f"[{ip}]" if ":" in ip else ip for ip in ips)
+    return [f"+{target.host}:{target.port}:{addresses}"]
+
+
+def _milliseconds(seconds: float) -> int:
+    """A libcurl time limit. Its 0 is 300 s for connecting, so no limit is a very long one."""
+    return max(1, round(seconds * 1000)) if seconds > 0 else _NO_LIMIT_MS
+
+
+def _receive_error(message: str) -> ProtocolStatus:
+    """libcurl has one code for a lost connection and for an answer it will not read."""
+    if "chunk" in message:
+        return ProtocolStatus.BAD_RESPONSE
+    return ProtocolStatus.HEADERS_TOO_LARGE if "headers" in message else ProtocolStatus.EXCEPTION

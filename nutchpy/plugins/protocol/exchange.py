@@ -1,0 +1,204 @@
+"""Exchange: one answer as it comes in, the same for every transport, ending in a ProtocolOutput.
+
+A transport tells it the head of the answer, pieces of the body, and at the end what went wrong, if anything. Here it
+is decided what that comes to: which limit was hit, what is kept of a body that is not whole, which status it gives.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from nutchpy.core.content import Headers, ProtocolOutput
+from nutchpy.core.protocol_status import ProtocolStatus, from_http
+from nutchpy.extension.decoder import BodyDecoder, Reason
+from nutchpy.extension.points import Request
+from nutchpy.plugins.protocol.deadlines import Deadlines
+from nutchpy.plugins.protocol.settings import TransportSettings
+
+_FOLD: Final = re.compile(rb"\r?\n[ \t]+")
+_NO_NEWS: Final = (
+    ProtocolStatus.SUCCESS,
+    ProtocolStatus.MOVED,
+    ProtocolStatus.TEMP_MOVED,
+    ProtocolStatus.NOTMODIFIED,
+)
+_WHY: Final[dict[Reason, str]] = {
+    "length": "body is longer than the limit",
+    "ratio": "body unfolds to more than http.content.ratio times its size",
+    "disconnect": "coded body ended early",
+    "bad_encoding": "coded body is damaged",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What ended an exchange before its time."""
+
+    status: ProtocolStatus
+    message: str
+
+
+class Exchange:
+    """What has come of one request so far."""
+
+    def __init__(self, token: int, request: Request, settings: TransportSettings, deadlines: Deadlines) -> None:
+        self.token = token
+        self.request = request
+        self.settings = settings
+        self.deadlines = deadlines
+        self.http_status: int | None = None
+        self.headers: Headers = ()
+        self.http_version: str | None = None
+        self.ip: str | None = None
+        self.refused: Failure | None = None
+        """An address the filter refused: what it comes to when no other address connects."""
+        self.timings_ms: dict[str, int] = {}
+        self.too_large = False
+        self._decoder: BodyDecoder | None = None
+        self._body: list[bytes] = []
+
+    def begin(self, http_status: int, headers: Headers, http_version: str | None) -> None:
+        """The head of the final answer is there."""
+        self.http_status = http_status
+        self.headers = headers
+        self.http_version = http_version
+        encodings = [value for name, value in headers if name.lower() == "content-encoding"]
+        settings = self.settings
+        self._decoder = BodyDecoder(
+            encodings if settings.decode else [], self.request.content_limit, settings.ratio_limit
+        )
+
+    def body(self, data: bytes) -> bool:
+        """Take a piece of the body; False when no more of it is wanted."""
+        if self._decoder is None:
+            return False
+        piece = self._decoder.feed(data)
+        if piece:
+            self._body.append(piece)
+        return self._decoder.stopped is None
+
+    def note(self, step: str, now: float) -> None:
+        """A step of the request is done: ``dns``, ``connect``, ``tls``, ``first_byte``."""
+        self.timings_ms.setdefault(step, round((now - self.deadlines.started) * 1000))
+
+    @property
+    def sated(self) -> bool:
+        """Whether the exchange itself said that it wants no more: breaking off is then no failure."""
+        return self._decoder is not None and self._decoder.stopped is not None
+
+    def end(self, failure: Failure | None, now: float) -> ProtocolOutput:
+        """What the exchange came to."""
+        reason = self._finish_body()
+        body = b"" if (self.http_status or 0) < 200 else b"".join(self._body)
+        status, message, truncated = self._outcome(failure, reason, bool(body))
+        # A 200 whose body is not there answers nothing: nobody may take it for an empty page.
+        lost = status is not ProtocolStatus.SUCCESS and self.http_status in (None, 200)
+        return ProtocolOutput(
+            url=self.request.url,
+            protocol_status=status,
+            http_status=None if lost else self.http_status,
+            message=message,
+            headers=() if lost else self.headers,
+            content=b"" if lost else body,
+            truncated=None if lost else truncated,
+            wire_bytes=self._decoder.wire_bytes if self._decoder else 0,
+            elapsed_ms=self._elapsed(now),
+            ip=self.ip,
+            timings_ms=self.timings_ms,
+            http_version=self.http_version,
+        )
+
+    def admits(self, ip: str) -> bool:
+        """Whether the address filter lets this request connect to ``ip``; a refusal is kept in mind."""
+        reason = self.settings.addresses.refuse(ip)
+        self.ip = ip
+        if reason is not None:
+            self.refused = refusal(ip, reason)
+        return reason is None
+
+    def give_up(self, reason: str, now: float) -> ProtocolOutput:
+        """What it comes to when the caller no longer wants it."""
+        return self.lose(Failure(ProtocolStatus.RETRY, reason), now)
+
+    def lose(self, failure: Failure, now: float) -> ProtocolOutput:
+        """What it comes to when nothing of it can be had, not even what came."""
+        return ProtocolOutput(
+            self.request.url, failure.status, message=failure.message, elapsed_ms=self._elapsed(now), ip=self.ip
+        )
+
+    def _elapsed(self, now: float) -> int:
+        return round((now - self.deadlines.started) * 1000)
+
+    def _finish_body(self) -> Reason | None:
+        if self._decoder is None:
+            return None
+        last, reason = self._decoder.finish()
+        self._body.append(last)
+        return reason
+
+    def _outcome(
+        self, failure: Failure | None, reason: Reason | None, some: bool
+    ) -> tuple[ProtocolStatus, str, str | None]:
+        """Status, message and truncation; ``reason`` is the decoder's, ``some`` whether it gave any bytes."""
+        if self.too_large:
+            return ProtocolStatus.HEADERS_TOO_LARGE, f"headers are larger than {self.settings.header_limit} bytes", None
+        if self.http_status is None:
+            return (*self._no_answer(failure), None)
+        if reason in ("length", "ratio"):
+            return (*self._answer(_WHY[reason]), "length")
+        if failure is not None:
+            return self._broken_off(failure, some)
+        if reason == "bad_encoding" and not some and self.http_status == 200:
+            return ProtocolStatus.BAD_ENCODING, _WHY[reason], None
+        return (*self._answer(_WHY[reason] if reason else ""), "disconnect" if reason else None)
+
+    def _no_answer(self, failure: Failure | None) -> tuple[ProtocolStatus, str]:
+        failure = failure or Failure(ProtocolStatus.BAD_RESPONSE, "no answer")
+        if self.refused and failure.status is ProtocolStatus.CONNECT_FAILED:
+            return self.refused.status, self.refused.message
+        return failure.status, failure.message
+
+    def _broken_off(self, failure: Failure, some: bool) -> tuple[ProtocolStatus, str, str | None]:
+        """The body is not whole. Only a 200 stands or falls with it: any other status has said all it has to say."""
+        late = failure.status is ProtocolStatus.TIMEOUT
+        kept = some and (self.settings.keep_partial or not late)
+        if self.http_status == 200 and not kept:
+            return failure.status, failure.message, None
+        return (*self._answer(failure.message), "time" if late else "disconnect")
+
+    def _answer(self, message: str) -> tuple[ProtocolStatus, str]:
+        status = from_http(self.http_status or 0)
+        return status, message or ("" if status in _NO_NEWS else f"HTTP {self.http_status}")
+
+
+def refusal(ip: str, reason: str) -> Failure:
+    """What it comes to when an address is not to be connected to."""
+    return Failure(ProtocolStatus.ADDRESS_REFUSED, f"{ip} is not to be connected to ({reason})")
+
+
+def headers_of(lines: Sequence[bytes]) -> list[tuple[str, str]]:
+    """Header lines as (name, value) pairs in their order; folded lines unfolded, lines without a colon left out."""
+    pairs = (line.partition(b":") for line in _unfolded(lines))
+    return [(text_of(name.strip()), text_of(value)) for name, colon, value in pairs if colon and name.strip()]
+
+
+def text_of(value: bytes) -> str:
+    """A header value as text: UTF-8 when it is, else Latin-1; folds become a space."""
+    value = _FOLD.sub(b" ", value).strip(b" \t\r\n\0")
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
+
+
+def _unfolded(lines: Sequence[bytes]) -> list[bytes]:
+    joined: list[bytes] = []
+    for line in lines:
+        if line[:1] in (b" ", b"\t") and joined:
+            joined[-1] = joined[-1].rstrip(b"\r\n") + b" " + line.strip()
+        else:
+            joined.append(line)
+    return joined

@@ -1,0 +1,280 @@
+"""The requests transport: a thread for each request in flight, for those who bring their own adapters or auth.
+
+The loop's thread hands jobs over by a queue and gets outcomes back by another, woken for each. It also keeps the
+deadlines, in ``step``: it shuts the socket of a job that has passed one, whatever its thread is blocked in. A thread
+that does not come back even then (a name look-up cannot be broken off) is left behind and replaced.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import threading
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from queue import SimpleQueue
+from selectors import BaseSelector, SelectorKey
+from typing import Any, Final, Self
+from urllib.parse import quote
+
+import certifi
+import requests
+import requests.adapters
+import urllib3.exceptions
+
+from nutchpy.conf.layers import Conf
+from nutchpy.core import urls
+from nutchpy.core.content import ProtocolOutput
+from nutchpy.core.errors import PluginError
+from nutchpy.core.protocol_status import ProtocolStatus
+from nutchpy.extension.points import Request
+from nutchpy.plugins.protocol.admission import admit
+from nutchpy.plugins.protocol.deadlines import Agenda, Deadlines
+from nutchpy.plugins.protocol.exchange import Exchange, Failure
+from nutchpy.plugins.protocol.requests_connections import Job, Pools, pools
+from nutchpy.plugins.protocol.requests_errors import failure_of
+from nutchpy.plugins.protocol.settings import Proxy, TransportSettings, request_headers
+
+_READ: Final = 65536
+_KEPT_CONNECTIONS: Final = 4
+"""Hosts whose connections are kept open, per request in flight."""
+_GRACE: Final = 1.0
+"""Seconds a thread has to come back once its socket is shut."""
+
+
+class GuardedAdapter(requests.adapters.HTTPAdapter):
+    """An adapter whose connections judge addresses and can be broken off. Mount another one and it is your watch."""
+
+    def __init__(self, connection_pools: Pools, threads: int) -> None:
+        self._connection_pools = connection_pools
+        super().__init__(pool_connections=_KEPT_CONNECTIONS * threads, pool_maxsize=threads)
+
+    def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
+        """As requests' own, with our pools."""
+        super().init_poolmanager(*arguments, **options)
+        self.poolmanager.pool_classes_by_scheme = self._connection_pools
+
+    def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
+        """As requests' own, with our pools unless they are those of a SOCKS proxy."""
+        manager = super().proxy_manager_for(proxy, **options)
+        if proxy.startswith("http"):
+            manager.pool_classes_by_scheme = self._connection_pools
+        return manager
+
+    def request_url(self, request: requests.PreparedRequest, proxies: Any) -> str:
+        """The target of the request line, as the URL has it: requests would tidy it up."""
+        url = request.url or ""
+        parsed = urls.parse(url)
+        if parsed is None or (proxies and url.startswith("http://")):
+            return url.partition("#")[0]
+        return f"{parsed.pathname}{parsed.search}"
+
+
+class RequestsTransport:
+    """Transport over requests. Subclass it and override ``make_session`` to bring adapters or auth."""
+
+    def __init__(self, settings: TransportSettings) -> None:
+        self._settings = settings
+        self._wake: Callable[[], None] = _nobody
+        self._local = threading.local()
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._finished: SimpleQueue[tuple[Job, ProtocolOutput]] = SimpleQueue()
+        self._in_flight: dict[int, Job] = {}
+        self._done: list[tuple[int, ProtocolOutput]] = []
+        self._agenda = Agenda()
+        self._threads: list[threading.Thread] = []
+        self._workers = 0
+        self._closing = False
+        self._session = self.make_session()
+
+    @classmethod
+    def from_conf(cls, conf: Conf) -> Self:
+        """Build it from the ``http.*`` settings."""
+        settings = TransportSettings.from_conf(conf)
+        if not settings.verify:
+            warnings.simplefilter("ignore", urllib3.exceptions.InsecureRequestWarning)
+        if settings.proxy is not None and settings.proxy.socks:
+            _need_socks()
+        return cls(settings)
+
+    def make_session(self) -> requests.Session:
+        """The session whose adapters carry the requests. It sends no headers of its own and keeps no cookies."""
+        session = requests.Session()
+        session.trust_env = False
+        session.headers.clear()
+        adapter = GuardedAdapter(pools(self._current), self._settings.threads)
+        session.mount("http://", adapter)
+        session.mount("https://", adapter)
+        return session
+
+    def attach(self, selector: BaseSelector, wake: Callable[[], None]) -> None:
+        """Take the call that wakes the loop; there are no sockets to watch."""
+        self._wake = wake
+
+    def start(self, token: int, request: Request) -> None:
+        """Hand a request to a thread."""
+        exchange = Exchange(token, request, self._settings, Deadlines(request.timeouts, time.monotonic()))
+        target = admit(request, self._settings)
+        if isinstance(target, Failure):
+            self._done.append((token, exchange.end(target, exchange.deadlines.started)))
+            return
+        job = self._in_flight[token] = Job(exchange, target)
+        self._schedule(exchange)
+        if len(self._in_flight) > self._workers:
+            self._hire()
+        self._jobs.put(job)
+
+    def step(self, ready: Sequence[tuple[SelectorKey, int]]) -> list[tuple[int, ProtocolOutput]]:
+        """Collect what threads have finished, and shut what has passed a deadline."""
+        while not self._finished.empty():
+            job, output = self._finished.get()
+            if self._in_flight.get(job.exchange.token) is job:
+                self._conclude(job, output)
+        self._expire(time.monotonic())
+        done, self._done = self._done, []
+        return done
+
+    def deadline(self) -> float | None:
+        """The earliest deadline of a request; now, when something is finished already."""
+        return time.monotonic() if self._done else self._agenda.next(self._in_flight)
+
+    def cancel(self, token: int, reason: str) -> None:
+        """Break a request off; its thread ends when it finds out."""
+        job = self._in_flight.get(token)
+        if job is not None:
+            self._abandon(job, job.exchange.give_up(reason, time.monotonic()))
+
+    def close(self) -> None:
+        """Shut all sockets and end all threads but those that cannot be woken."""
+        self._closing = True
+        for job in self._in_flight.values():
+            job.shut(None)
+        self._in_flight.clear()
+        for _ in self._threads:
+            self._jobs.put(None)
+        for thread in self._threads:
+            thread.join(_GRACE)
+        self._session.close()
+
+    def _hire(self) -> None:
+        self._workers += 1
+        self._threads = [thread for thread in self._threads if thread.is_alive()]
+        thread = threading.Thread(target=self._work, name="requests", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _conclude(self, job: Job, output: ProtocolOutput) -> None:
+        del self._in_flight[job.exchange.token]
+        self._done.append((job.exchange.token, output))
+
+    def _abandon(self, job: Job, output: ProtocolOutput) -> None:
+        """Answer for a job whose thread is left behind."""
+        job.shut(None)
+        self._workers -= 1
+        self._conclude(job, output)
+
+    def _schedule(self, exchange: Exchange, grace: float = 0.0) -> None:
+        expiry = exchange.deadlines.expiry()
+        if expiry is not None:
+            self._agenda.add(expiry[0] + grace, exchange.token)
+
+    def _expire(self, now: float) -> None:
+        for token in self._agenda.due(now):
+            job = self._in_flight.get(token)
+            expiry = job.exchange.deadlines.expiry() if job else None
+            if job is None or expiry is None:
+                continue
+            if job.expired is not None:
+                self._abandon(job, job.exchange.lose(job.expired, now))
+            elif expiry[0] > now:
+                self._schedule(job.exchange)
+            else:
+                job.shut(Failure(ProtocolStatus.TIMEOUT, expiry[1]))
+                self._agenda.add(now + _GRACE, token)
+
+    def _current(self) -> Job:
+        job: Job = self._local.job
+        return job
+
+    def _work(self) -> None:
+        """A worker thread: one job after the other, until told to end or left behind."""
+        while (job := self._jobs.get()) is not None:
+            self._local.job = job
+            output = self._run(job)
+            job.release()
+            if self._closing:
+                return
+            self._finished.put((job, output))
+            self._wake()
+            if job.abandoned:
+                return
+
+    def _run(self, job: Job) -> ProtocolOutput:
+        failure = self._try(job)
+        while failure is not None and job.stale:
+            failure = self._try(job)
+        # A body that ends with its connection looks whole when we have shut it ourselves.
+        return job.exchange.end(job.expired or failure, time.monotonic())
+
+    def _try(self, job: Job) -> Failure | None:
+        try:
+            self._carry(job)
+        except Exception as error:  # noqa: BLE001  # worker boundary: whatever ends a request is an outcome
+            return failure_of(error)
+        return None
+
+    def _carry(self, job: Job) -> None:
+        """Send the request, read the answer until its end or until it is enough."""
+        exchange = job.exchange
+        prepared = self._prepared(exchange.request)
+        proxies = {"http": url, "https": url} if (url := self._proxy_url(job)) else {}
+        times = exchange.request.timeouts
+        adapter = self._session.get_adapter(exchange.request.url)
+        response = adapter.send(
+            prepared,
+            stream=True,
+            timeout=(_limit(times.connect), _limit(times.total)),  # type: ignore[arg-type]  # it takes None for either
+            verify=certifi.where() if self._settings.verify else False,
+            proxies=proxies,
+        )
+        try:
+            while data := response.raw.read1(_READ, decode_content=False):
+                exchange.deadlines.received(time.monotonic())
+                if not exchange.body(data):
+                    break
+        finally:
+            response.close()
+
+    def _prepared(self, request: Request) -> requests.PreparedRequest:
+        """The request as it is to be sent: not by requests' own preparation, which rewrites the URL."""
+        prepared = requests.PreparedRequest()
+        headers = request_headers(self._settings.headers, request.headers)
+        prepared.prepare_method("GET")
+        prepared.url = request.url
+        prepared.prepare_headers({name: value.encode() for name, value in headers})
+        prepared.prepare_auth(self._session.auth or (), request.url)
+        return prepared
+
+    def _proxy_url(self, job: Job) -> str:
+        proxy = self._settings.proxy
+        return _with_credentials(proxy) if proxy is not None and job.target.proxied else ""
+
+
+def _limit(seconds: float) -> float | None:
+    return seconds if seconds > 0 else None
+
+
+def _with_credentials(proxy: Proxy) -> str:
+    if not proxy.username:
+        return proxy.url
+    user = f"{quote(proxy.username, safe='')}:{quote(proxy.password, safe='')}"
+    return proxy.url.replace("://", f"://{user}@", 1)
+
+
+def _need_socks() -> None:
+    if importlib.util.find_spec("socks") is None:
+        raise PluginError("http.proxy.type=SOCKS with protocol.http=requests needs PySocks: pip install PySocks")
+
+
+def _nobody() -> None:
+    """Nobody to wake, before a loop has come."""

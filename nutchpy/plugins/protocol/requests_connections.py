@@ -1,0 +1,259 @@
+"""Connections for requests that can be judged and broken off: urllib3's, with our sockets and our reading of heads.
+
+A ``Job`` is a request in the hands of a worker thread. Its connection tells it the socket, so that the loop's thread
+can shut it: a time-out of a socket is per operation, and a server that drips defeats it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import http.client
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
+
+from nutchpy.core.content import Headers
+from nutchpy.plugins.protocol.admission import Target
+from nutchpy.plugins.protocol.exchange import Exchange, Failure, headers_of
+from nutchpy.plugins.protocol.requests_errors import BadHead
+
+_VERSIONS: Final = {10: "1.0", 11: "1.1"}
+_CODINGS_OF_TRANSFER: Final = frozenset({"", "identity", "chunked"})
+
+Pools = dict[str, type[HTTPConnectionPool]]
+
+
+class Job:
+    """One exchange, what its connection is, and whether it is still wanted."""
+
+    def __init__(self, exchange: Exchange, target: Target) -> None:
+        self.exchange = exchange
+        self.target = target
+        self.expired: Failure | None = None
+        """The deadline that passed: whatever error follows is its doing."""
+        self.abandoned = False
+        """Nobody waits for it any more."""
+        self.reused = False
+        """It went out on a connection that had served others, and may have gone stale."""
+        self._lock = threading.Lock()
+        self._socket: socket.socket | None = None
+
+    @property
+    def stale(self) -> bool:
+        """Whether it failed for no other reason than a kept connection that had died: worth another try."""
+        return self.reused and not self.exchange.deadlines.answered and not self.expired and not self.abandoned
+
+    def bind(self, descriptor: int) -> None:
+        """Remember the connection's socket, by a descriptor of our own: the other one changes hands, and closes."""
+        with self._lock:
+            self._let_go()
+            self._socket = socket.socket(fileno=os.dup(descriptor))
+            if self.expired is not None or self.abandoned:
+                self._shut()
+
+    def shut(self, failure: Failure | None) -> None:
+        """Break the connection off under the worker's hands; None abandons the job."""
+        with self._lock:
+            self.expired = self.expired or failure
+            self.abandoned = self.abandoned or failure is None
+            self._shut()
+
+    def release(self) -> None:
+        """The worker is done with the connection."""
+        with self._lock:
+            self._let_go()
+
+    def _shut(self) -> None:
+        if self._socket is not None:
+            with contextlib.suppress(OSError):  # not connected (yet, or any more)
+                self._socket.shutdown(socket.SHUT_RDWR)
+
+    def _let_go(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+
+class _HeadTap:
+    """Stands in for a response's file while its head is read: keeps the lines, counts the bytes."""
+
+    def __init__(self, file: Any, exchange: Exchange) -> None:
+        self.file = file
+        self.lines: list[bytes] = []
+        self._exchange = exchange
+        self._bytes = 0
+
+    def readline(self, limit: int = -1) -> bytes:
+        """The next line; a new block of headers begins behind an empty one."""
+        line: bytes = self.file.readline(limit)
+        if line:
+            now = time.monotonic()
+            self._exchange.deadlines.received(now)
+            self._exchange.note("first_byte", now)
+        self._bytes += len(line)
+        if self._bytes > self._exchange.settings.header_limit:
+            self._exchange.too_large = True
+            raise http.client.LineTooLong("header block")
+        if self.lines and self.lines[-1] in (b"\r\n", b"\n"):
+            self.lines = []
+        self.lines.append(line)
+        return line
+
+    def close(self) -> None:
+        """As the file's."""
+        self.file.close()
+
+
+class _Response(http.client.HTTPResponse):
+    """http.client's response, whose head goes to the exchange as it stood on the wire."""
+
+    def __init__(self, exchange: Exchange, sock: socket.socket, *arguments: Any, **options: Any) -> None:
+        super().__init__(sock, *arguments, **options)
+        self._exchange = exchange
+
+    def begin(self) -> None:
+        """Read the head of the final answer."""
+        file: Any = self.fp
+        tap = _HeadTap(file, self._exchange)
+        self.fp = tap  # type: ignore[assignment]  # nothing but readline and close is called while the head is read
+        super().begin()
+        if self.fp is not None:
+            self.fp = file
+        headers = headers_of(tap.lines[1:])
+        fault = _fault_of_lines(tap.lines[1:]) or _fault(headers)
+        if fault:
+            self._close_conn()  # type: ignore[attr-defined]
+            raise BadHead(fault)
+        self._exchange.begin(self.status, headers, _VERSIONS.get(self.version))
+
+    def _read_status(self) -> tuple[str, int, str]:
+        """Skip interim answers: http.client knows only 100."""
+        while True:
+            version, status, reason = super()._read_status()  # type: ignore[misc]
+            if not 102 <= status < 200:
+                return version, status, reason
+            http.client.parse_headers(self.fp)
+
+
+class _Watched(HTTPConnection):
+    """Binds its job to the socket, and connects only where the job may connect to."""
+
+    current: Callable[[], Job]
+    """The job the calling thread works on."""
+
+    def _new_conn(self) -> socket.socket:
+        job = self.current()
+        if self.proxy is not None:
+            return _connect(self, job, _resolve(self))
+        addresses = [job.target.host.strip("[]")] if job.target.literal else job.exchange.request.pinned_ips
+        admitted = [ip for ip in addresses or _resolve(self) if job.exchange.admits(ip)]
+        return _connect(self, job, admitted)
+
+    def connect(self) -> None:
+        super().connect()
+        self.current().exchange.deadlines.connected()
+        self._note("tls" if isinstance(self, HTTPSConnection) else "connect")
+
+    def putrequest(self, *arguments: Any, **options: Any) -> None:
+        job = self.current()
+        job.reused = self.sock is not None
+        if self.sock is not None:
+            job.exchange.deadlines.connected()
+            job.exchange.ip = self.sock.getpeername()[0]
+            job.bind(self.sock.fileno())
+        super().putrequest(*arguments, **options)
+
+    def getresponse(self) -> Any:
+        self.response_class = functools.partial(_Response, self.current().exchange)  # type: ignore[assignment]
+        return super().getresponse()
+
+    def _note(self, step: str) -> None:
+        self.current().exchange.note(step, time.monotonic())
+
+
+class _WatchedTLS(_Watched, HTTPSConnection):
+    """The same over TLS."""
+
+
+def pools(current: Callable[[], Job]) -> Pools:
+    """Connection pools, by scheme, whose connections serve the job that ``current`` names."""
+    plain = type("Connection", (_Watched,), {"current": staticmethod(current)})
+    secure = type("TLSConnection", (_WatchedTLS,), {"current": staticmethod(current)})
+    return {
+        "http": type("Pool", (HTTPConnectionPool,), {"ConnectionCls": plain}),
+        "https": type("TLSPool", (HTTPSConnectionPool,), {"ConnectionCls": secure}),
+    }
+
+
+def _resolve(connection: _Watched) -> list[str]:
+    host = connection.host.strip("[]")
+    try:
+        found = socket.getaddrinfo(host, connection.port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise NameResolutionError(host, connection, socket.gaierror(str(error))) from error
+    connection.current().exchange.note("dns", time.monotonic())
+    return list(dict.fromkeys(str(name[0]) for *_, name in found))
+
+
+def _connect(connection: _Watched, job: Job, addresses: Sequence[str]) -> socket.socket:
+    """Connect to the first address that answers."""
+    error: OSError | None = None
+    for ip in addresses:
+        try:
+            return _open(connection, job, ip)
+        except TimeoutError as late:
+            raise ConnectTimeoutError(connection, f"no connection to {ip}: {late}") from late
+        except OSError as refused:
+            error = refused
+    raise NewConnectionError(connection, str(error or "no address to connect to")) from error
+
+
+def _open(connection: _Watched, job: Job, ip: str) -> socket.socket:
+    sock = socket.socket(socket.AF_INET6 if ":" in ip else socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        for option in connection.socket_options or ():
+            sock.setsockopt(*option)
+        limit = connection.timeout
+        sock.settimeout(limit if isinstance(limit, (int, float)) else None)
+        job.bind(sock.fileno())
+        sock.connect((ip, connection.port))
+    except OSError:
+        sock.close()
+        raise
+    job.exchange.ip = ip
+    job.exchange.note("connect", time.monotonic())
+    return sock
+
+
+def _fault_of_lines(lines: Sequence[bytes]) -> str:
+    """The same of header lines as they came; the last is the empty one."""
+    if lines[-1] == b"":
+        return "headers end early"
+    if any(b"\0" in line for line in lines):
+        return "NUL byte in header"
+    bare = any(b":" not in line and line[:1] not in b" \t" for line in lines[:-1])
+    return "header without colon" if bare else ""
+
+
+def _fault(headers: Headers) -> str:
+    """What libcurl refuses too, and http.client does not see: a head that can be read in two ways, or in none."""
+    codings = {part.strip().lower() for value in _values(headers, "transfer-encoding") for part in value.split(",")}
+    if codings - _CODINGS_OF_TRANSFER:
+        return f"transfer coding {', '.join(sorted(codings))} was not asked for"
+    if len(set(_values(headers, "location"))) > 1:
+        return "several Location headers"
+    if len({part.strip() for value in _values(headers, "content-length") for part in value.split(",")}) > 1:
+        return "several Content-Length values"
+    return ""
+
+
+def _values(headers: Headers, name: str) -> list[str]:
+    return [value for key, value in headers if key.lower() == name]
