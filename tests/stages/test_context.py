@@ -57,17 +57,25 @@ def test_the_engine_is_made_once_and_late(tmp_path: Path) -> None:
 
 def test_spilling_goes_to_the_crawl_under_a_hidden_name_of_this_process(tmp_path: Path) -> None:
     folder = spill_folder(defaults(), tmp_path)
-    assert folder.parent == tmp_path / ".tmp"
-    assert str(os.getpid()) in folder.name
+    assert folder.parent == tmp_path
+    assert folder.name.startswith(".tmp-")
+    assert folder.name.endswith(f"-{os.getpid()}")
     assert list(tmp_path.iterdir()) == []
     asked = defaults().with_values({"db.temp.dir": str(tmp_path / "fast")})
-    assert spill_folder(asked, tmp_path).parent == tmp_path / "fast" / "nutchpy-tmp"
+    assert spill_folder(asked, tmp_path).parent == tmp_path / "fast"
+
+
+def test_the_engine_can_spill_there(tmp_path: Path) -> None:
+    small = defaults().with_values({"db.memory.limit": "60MB", "db.threads": 1})
+    engine = Context(small, datetime.now(UTC), crawl_dir=tmp_path).engine
+    sql = "select max(n) as n from (select n, row_number() over (order by sin(n)) from range(4000000) as r(n))"
+    assert engine.table(sql, {})["n"].to_pylist() == [3_999_999]
 
 
 def test_what_dead_processes_spilled_is_swept(tmp_path: Path) -> None:
     mine = spill_folder(defaults(), tmp_path)
     host = mine.name.rpartition("-")[0]
-    dead, living, elsewhere = (mine.parent / name for name in (f"{host}-999999999", mine.name, "otherhost-1"))
+    dead, living, elsewhere = (mine.parent / name for name in (f"{host}-999999999", mine.name, ".tmp-otherhost-1"))
     for folder in (dead, living, elsewhere):
         folder.mkdir(parents=True)
     spill_folder(defaults(), tmp_path)
