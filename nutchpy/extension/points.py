@@ -141,7 +141,10 @@ class Transport(Configurable, Protocol):
 
 
 class Parser(Configurable, Protocol):
-    """Turns one body into a Parse. Runs in a worker process that may be killed."""
+    """Turns one body into a Parse. Runs in a worker process that may be killed.
+
+    A parser of HTML may also have ``soup(content)``: the page as a BeautifulSoup, for the parse filters that ask.
+    """
 
     mime_types: Sequence[str]
 

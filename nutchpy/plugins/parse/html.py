@@ -1,0 +1,167 @@
+"""The HTML parser: bytes in, a Parse out, by the tree a browser builds.
+
+Decides the charset, tames absurd pages, walks the tree once, and puts together what was collected. Total: any bytes
+give a Parse. Which tree library does the walking is a setting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Final, Protocol, Self
+
+from nutchpy.conf.layers import Conf
+from nutchpy.core import robots_directives
+from nutchpy.core.content import Content, header
+from nutchpy.core.errors import ConfigError
+from nutchpy.core.meta_refresh import meta_refresh
+from nutchpy.core.parse import Parse, ParseStatus
+from nutchpy.core.urls import resolve
+from nutchpy.plugins.parse import labels, links
+from nutchpy.plugins.parse.charset import charset
+from nutchpy.plugins.parse.extract import Action, Page, Rules, actions
+from nutchpy.plugins.parse.guard import tamed
+
+MAX_LANGUAGE: Final = 35
+"""Characters of the longest language tag in use (BCP 47)."""
+
+
+class Walker(Protocol):
+    """Builds a page's tree and walks it."""
+
+    def walk(self, html: str, page: Page) -> None:
+        """Collect into ``page`` what the tree says."""
+        ...
+
+
+class HtmlParser:
+    """Parses HTML and XHTML."""
+
+    mime_types: ClassVar[tuple[str, ...]] = ("text/html", "application/xhtml+xml")
+
+    def __init__(
+        self,
+        rules: Rules,
+        impl: str = "fast",
+        default_charset: str = "windows-1252",
+        agents: tuple[str, ...] = (),
+        max_depth: int = 500,
+    ) -> None:
+        self._rules = rules
+        self._walker = _walker(impl, actions(rules))
+        self._default = default_charset
+        self._agents = agents
+        self._max_depth = max_depth
+
+    @classmethod
+    def from_conf(cls, conf: Conf) -> Self:
+        """The parser as ``parser.html.*`` has it."""
+        rules = Rules(
+            form_use_action=conf.flag("parser.html.form.use_action"),
+            ignore_tags=frozenset(word.lower() for word in conf.words("parser.html.outlinks.ignore_tags")),
+            ignore_rel=frozenset(word.lower() for word in conf.words("parser.html.outlinks.ignore_rel")),
+            line_separators=tuple(word.lower() for word in conf.words("parser.html.line.separators")),
+            noscript_text=conf.flag("parser.html.noscript.text"),
+        )
+        return cls(
+            rules,
+            conf.text("parser.html.impl"),
+            default_charset(conf),
+            agent_names(conf),
+            conf.integer("parser.html.max.depth"),
+        )
+
+    def parse(self, content: Content) -> Parse:
+        """The page as a browser's tree has it."""
+        encoding, reason = self._charset(content)
+        page = Page(self._rules)
+        self._walker.walk(tamed(labels.decode(content.content, encoding), self._max_depth), page)
+        base = links.base_of(page, content.base_url)
+        refresh = _refresh(page, content.base_url, base)
+        return Parse(
+            status=ParseStatus.SUCCESS_REDIRECT if refresh else ParseStatus.SUCCESS,
+            title=page.title,
+            text=page.text,
+            outlinks=links.outlinks(page, base, encoding),
+            base=base,
+            canonical=_canonical(page, base),
+            charset=encoding,
+            charset_reason=reason,
+            language=_language(page, content),
+            robots=self._robots(page, content),
+            refresh=refresh,
+            meta=_grouped(page.metas),
+            headings=tuple((mark.tag, mark.text()) for mark in page.headings),
+        )
+
+    def soup(self, content: Content) -> Any:
+        """The same page as a BeautifulSoup, for parse filters."""
+        from nutchpy.plugins.parse.soup import make_soup  # bs4 and lxml take 60 ms to import and few crawls need them
+
+        return make_soup(tamed(labels.decode(content.content, self._charset(content)[0]), self._max_depth))
+
+    def _charset(self, content: Content) -> tuple[str, str]:
+        sent = header(content.headers, "content-type")
+        return charset(sent, content.content, content.content_type, self._default)
+
+    def _robots(self, page: Page, content: Content) -> frozenset[str]:
+        """Of meta elements, of headers, and Nutch's reading of ``Pragma: no-cache`` as noarchive."""
+        found = robots_directives.from_meta(page.metas, self._agents)
+        found |= robots_directives.from_headers(content.headers, self._agents)
+        names = found.at(int(content.fetch_time.timestamp()))
+        cacheless = any(name == "pragma" and "no-cache" in value.lower() for name, value in page.pragmas)
+        return names | {"noarchive"} if cacheless else names
+
+
+def default_charset(conf: Conf) -> str:
+    """``parser.character.encoding.default`` by its WHATWG name."""
+    label = conf.text("parser.character.encoding.default")
+    name = labels.whatwg_name(label)
+    if name is None:
+        raise ConfigError(f"parser.character.encoding.default: {label!r} is no encoding of the web")
+    return name
+
+
+def agent_names(conf: Conf) -> tuple[str, ...]:
+    """The names that robots directives may address us by."""
+    more = conf.text("http.robots.agents").split(",")
+    return tuple(name for name in (conf.text("http.agent.name"), *map(str.strip, more)) if name and name != "*")
+
+
+def _walker(impl: str, table: Mapping[str, Action]) -> Walker:
+    if impl == "fast":
+        from nutchpy.plugins.parse.lexbor import LexborWalker
+
+        return LexborWalker(table)
+    if impl == "bs4":
+        from nutchpy.plugins.parse.soup import SoupWalker
+
+        return SoupWalker(table)
+    raise ConfigError(f"parser.html.impl is fast or bs4, not {impl!r}")
+
+
+def _refresh(page: Page, url: str, base: str) -> tuple[float, str] | None:
+    """The first pragma that is a refresh."""
+    found = (meta_refresh(content, url, base) for name, content in page.pragmas if name == "refresh")
+    return next(filter(None, found), None)
+
+
+def _canonical(page: Page, base: str) -> str | None:
+    """The first ``<link rel=canonical>`` that resolves, even when links of that element are ignored."""
+    target = page.canonical_reference
+    return resolve(base, target) if target is not None else None
+
+
+def _language(page: Page, content: Content) -> str | None:
+    """As the standard inherits it: the root's ``lang``, the pragma, the header; one language only."""
+    pragma = next((value for name, value in page.pragmas if name == "content-language"), None)
+    for declared in (page.language, pragma, header(content.headers, "content-language")):
+        if declared and "," not in declared and declared.strip():
+            return declared.strip()[:MAX_LANGUAGE]
+    return None
+
+
+def _grouped(metas: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    grouped: dict[str, list[str]] = {}
+    for name, content in metas:
+        grouped.setdefault(name, []).append(content)
+    return {name: tuple(contents) for name, contents in grouped.items()}
