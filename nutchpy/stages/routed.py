@@ -43,11 +43,15 @@ class Routed:
 
     def files(self) -> Files:
         """Everything written, as an input relation; nothing more may be written."""
+        return Files(self._table, list(self.by_bucket().values()))
+
+    def by_bucket(self) -> dict[int, Path]:
+        """The file of each bucket that rows came for; nothing more may be written."""
         for bucket in list(self._waiting):
             self._flush(bucket)
-        paths = [writer.publish() for _, writer in sorted(self._writers.items())]
+        paths = {bucket: writer.publish() for bucket, writer in sorted(self._writers.items())}
         self._writers.clear()
-        return Files(self._table, paths)
+        return paths
 
     def discard(self) -> None:
         """Close what is open; the folder goes with its owner."""
