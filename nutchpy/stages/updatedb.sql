@@ -32,12 +32,23 @@ links as (
     where bucket_key between $first and $last
 ),
 -- Sums of decimals do not depend on the order in which threads come; scores beyond 1e15 count as that.
-ranked as (
+shared as (
     select
         *,
-        cast(case when isfinite(score) then least(greatest(score, -1e15), 1e15) end as decimal(28, 12)) as share,
-        row_number() over (partition by url order by score desc) as nth
+        cast(case when isfinite(score) then least(greatest(score, -1e15), 1e15) end as decimal(28, 12)) as share
     from links
+),
+crowded as (
+    select url from shared group by url having count(*) > $max_inlinks
+),
+ranked as (
+    select *, cast(1 as bigint) as nth
+    from shared
+    where url not in (select url from crowded)
+    union all
+    select *, row_number() over (partition by url order by score desc) as nth
+    from shared
+    where url in (select url from crowded)
 ),
 linked as (
     select
