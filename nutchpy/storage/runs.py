@@ -14,12 +14,18 @@ RUNS_FILE = "runs.jsonl"
 def append_run(crawl_dir: Path, record: Mapping[str, Any]) -> None:
     """Append one record; whole lines even when several processes append at once (one ``write`` on O_APPEND)."""
     line = json.dumps(dict(record), ensure_ascii=False, default=str, sort_keys=True) + "\n"
-    fd = os.open(crawl_dir / RUNS_FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+    fd = os.open(crawl_dir / RUNS_FILE, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
     try:
-        os.write(fd, line.encode())
+        os.write(fd, (_end_of_cut_line(fd) + line).encode())
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def _end_of_cut_line(fd: int) -> str:
+    """The line end that a writer killed in the middle did not write: without it his line would spoil the next."""
+    size = os.fstat(fd).st_size
+    return "\n" if size and os.pread(fd, 1, size - 1) != b"\n" else ""
 
 
 def read_runs(crawl_dir: Path) -> Iterator[dict[str, Any]]:
