@@ -55,6 +55,13 @@ _STATUSES: Final = {
 _BY_CODE: Final = {code: status for status, codes in _STATUSES.items() for code in codes}
 
 
+class _Lent(socket.socket):
+    """A socket for pycurl, which duplicates the descriptor and lets go of the object."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
 class Transfer:
     """An easy handle, used for one exchange after the other."""
 
@@ -159,7 +166,7 @@ class Transfer:
         ip = name[0].decode() if isinstance(name[0], bytes) else str(name[0])
         if not self._proxied and not self.exchange.admits(ip):
             return int(pycurl.SOCKET_BAD)
-        return socket.socket(family, kind, protocol)
+        return _Lent(family, kind, protocol)
 
 
 def _constant_options(settings: TransportSettings) -> list[tuple[int, Any]]:
