@@ -1,4 +1,4 @@
-"""Normalize and filter the rows a crawldb holds already, and purge those the settings give up (inject's extras).
+"""Normalize and filter the rows a crawldb holds already, and purge those the settings give up.
 
 A row whose URL is refused goes; one whose URL has another normal form moves there, unless that URL has a row of its
 own. Relation with a row function in front: chains over URL columns, SQL for the rest.
@@ -42,15 +42,20 @@ def purges(ctx: Context) -> bool:
 
 
 def refilter(
-    ctx: Context, database: Database, normalizers: URLNormalizers | None, filters: URLFilters | None
+    ctx: Context,
+    database: Database,
+    normalizers: URLNormalizers | None,
+    filters: URLFilters | None,
+    made_by: str = "inject",
+    scope: str = "inject",
 ) -> Counters:
     """Publish the database without what must go; counted. The caller holds its lock."""
     before = database.current_or_none()
     if before is None:
         return Counters()
     grace, keep_old = ctx.conf.number("db.generations.grace"), ctx.conf.flag("db.preserve.backup")
-    with database.replacing("inject", ctx.now, grace, keep_old) as draft:
-        return _refilter(ctx, before, draft, normalizers, filters)
+    with database.replacing(made_by, ctx.now, grace, keep_old) as draft:
+        return _refilter(ctx, before, draft, normalizers, filters, scope)
 
 
 def _refilter(
@@ -59,11 +64,12 @@ def _refilter(
     draft: Draft,
     normalizers: URLNormalizers | None,
     filters: URLFilters | None,
+    scope: str,
 ) -> Counters:
     counters = Counters()
     with routed(draft.path / "_moved", _MOVED, draft.meta.buckets) as moved:
         if normalizers or filters:
-            for rows in _moves(ctx, before, normalizers, filters, counters):
+            for rows in _moves(ctx, before, normalizers, filters, scope, counters):
                 moved.write(rows)
 
         def policy(touched: pa.Table) -> pa.Table:
@@ -85,21 +91,22 @@ def _moves(
     before: Generation,
     normalizers: URLNormalizers | None,
     filters: URLFilters | None,
+    scope: str,
     counters: Counters,
 ) -> Iterator[pa.Table]:
     for batch in ctx.engine.read("select * from crawldb", {"crawldb": Files(_CRAWLDB, before.parts)}):
         old = batch.column("url").to_pylist()
-        new = [_verdict(url, normalizers, filters, counters) for url in old]
+        new = [verdict(url, normalizers, filters, scope, counters) for url in old]
         changed = [row for row, url in enumerate(new) if url != old[row]]
         if changed:
             yield _moved(batch.take(pa.array(changed, pa.int64())), [new[row] for row in changed])
 
 
-def _verdict(
-    url: str, normalizers: URLNormalizers | None, filters: URLFilters | None, counters: Counters
+def verdict(
+    url: str, normalizers: URLNormalizers | None, filters: URLFilters | None, scope: str, counters: Counters
 ) -> str | None:
     """The URL's new form; None, counted, when it may not stay."""
-    normal = normalizers.normalize(url, "inject") if normalizers else url
+    normal = normalizers.normalize(url, scope) if normalizers else url
     if normal is None or host_of(normal) is None:
         counters.add("malformed")
         return None

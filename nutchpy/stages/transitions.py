@@ -38,12 +38,34 @@ from nutchpy.extension.chains import ScoringFilters
 from nutchpy.extension.chains.fetch_schedule import Schedule
 from nutchpy.extension.hosts import HostSettings
 from nutchpy.stages.metadata import merged
-from nutchpy.storage.schema import TABLES, TIME
+from nutchpy.storage.schema import METADATA, TABLES, TIME
 
 Column: TypeAlias = Any
 """An Arrow array or scalar; pyarrow's functions take both."""
 
 _CRAWLDB: Final = TABLES["crawldb"].schema.remove_metadata()
+_ATTEMPT: Final = (
+    *("domain", "status", "fetch_time", "modified_time", "retries", "fetch_interval", "score", "signature", "depth"),
+    *("http_status", "protocol_status", "etag", "last_modified", "metadata"),
+)
+_LAYERS: Final = pa.list_(pa.struct({"rank": pa.float64(), "metadata": METADATA}))
+TOUCHED: Final = pa.schema(
+    [
+        *((name, kind) for name, kind in zip(_CRAWLDB.names, _CRAWLDB.types, strict=True)),
+        *((f"attempt_{name}", _CRAWLDB.field(name).type) for name in _ATTEMPT),
+        ("known", pa.bool_()),
+        ("attempted", pa.bool_()),
+        ("new_signature", pa.binary()),
+        ("parse_metadata", _LAYERS),
+        ("is_linked", pa.bool_()),
+        ("inlink_score", pa.float64()),
+        ("inlink_depth", pa.int32()),
+        ("inlink_interval", pa.int32()),
+        ("inlink_metadata", _LAYERS),
+    ]
+)
+"""What a touched row is: the crawldb's row (null unless ``known``), the attempt (if ``attempted``), parse and links."""
+
 _RETRY_SECONDS: Final = 86_400
 _GROWTH: Final = 1.5
 _SHARE_OF_MAX: Final = 0.9

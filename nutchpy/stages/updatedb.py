@@ -24,11 +24,15 @@ from nutchpy.core.status import Status
 from nutchpy.core.urls import bucket_key, hosts_of
 from nutchpy.engine.base import Files, Input, statement
 from nutchpy.engine.rewrite import Rewrite, rewrite
+from nutchpy.extension.chains import URLFilters, URLNormalizers
 from nutchpy.stages import feeds
 from nutchpy.stages.context import Context, Outcome
+from nutchpy.stages.feed_urls import Judge, cleaned
 from nutchpy.stages.feeds import Feed
 from nutchpy.stages.options import Options, argument, flag, setting
+from nutchpy.stages.refilter import refilter
 from nutchpy.stages.transitions import Rules, transition
+from nutchpy.storage import fs
 from nutchpy.storage.database import Database, Draft, Generation
 from nutchpy.storage.schema import TABLES
 from nutchpy.storage.segment import Segment, segments_in
@@ -60,15 +64,24 @@ def run(options: UpdatedbOptions, ctx: Context) -> Outcome:
     database = Database(options.crawldb, "crawldb")
     counters = Counters()
     with database.locked(ctx.wait_lock):
-        before = _present(database)
         segments = _usable(_asked_for(options), counters)
+        _present(database)
+        judge = _judge(options, ctx)
+        if judge is not None:
+            counters += refilter(ctx, database, judge.normalizers, judge.filters, "updatedb", "crawldb")
+            counters += judge.errors()
+        before = database.current_or_none()
         grace, keep_old = ctx.conf.number("db.generations.grace"), ctx.conf.flag("db.preserve.backup")
         with database.replacing("updatedb", ctx.now, grace, keep_old) as draft:
             found = feeds.feeds(draft.meta, segments, options.force)
             if not any(feed.fresh for feed in found):
                 draft.abandoned = True
                 return Outcome(counters, summary=[_nothing_new(segments)])
+            if judge is not None:
+                found = cleaned(found, judge, fs.make_folder(draft.path / "_feeds"))
+                counters += judge.counters + judge.errors()
             _apply(options, ctx, before, draft, found, counters)
+            fs.remove(draft.path / "_feeds")
         counters.add("total", database.current().meta.rows)
     return Outcome(counters, summary=_summary(counters))
 
@@ -76,10 +89,17 @@ def run(options: UpdatedbOptions, ctx: Context) -> Outcome:
 # -- private, in calling order
 
 
-def _present(database: Database) -> Generation | None:
+def _present(database: Database) -> None:
+    """A missing crawldb is made, unless the path is plainly a slip."""
     if not database.exists and (database.path / "crawldb").exists():
         raise MissingError(f"there is no crawldb in {database.path}; did you mean {database.path / 'crawldb'}?")
-    return database.current_or_none()
+
+
+def _judge(options: UpdatedbOptions, ctx: Context) -> Judge | None:
+    if not (options.normalize or options.filter):
+        return None
+    normalizers = URLNormalizers.from_conf(ctx.conf) if options.normalize else None
+    return Judge(normalizers, URLFilters.from_conf(ctx.conf) if options.filter else None)
 
 
 def _asked_for(options: UpdatedbOptions) -> list[Segment]:
