@@ -38,11 +38,16 @@ def flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
 
 
 def checked(name: str, value: Any, kind: type[Any], where: str) -> Value:
-    """``value`` when it is of the setting's kind (a whole number will do for a number), else ConfigError."""
+    """``value`` when it is of the setting's kind, else ConfigError.
+
+    A whole number will do for a number, and Nutch's commas (``"a,b"``, ``""``) for a list.
+    """
     if isinstance(value, str) and _REFERENCE.fullmatch(value):
         return value
     if kind is float and type(value) is int:
         return float(value)
+    if kind is list and isinstance(value, str):
+        return from_text(name, value, kind, where)
     if type(value) is not kind or (isinstance(value, list) and not all(isinstance(item, str) for item in value)):
         raise wrong_type(name, value, kind, where)
     result: Value = value

@@ -131,8 +131,9 @@ def test_typed_reads_refuse_another_type() -> None:
 
 
 def test_a_list_read_is_the_readers_own() -> None:
+    before = defaults().words("urlfilter.order")
     defaults().words("urlfilter.order").append("mine")
-    assert defaults().words("urlfilter.order") == ["regex", "limits"]
+    assert defaults().words("urlfilter.order") == before != []
 
 
 HOSTS = """

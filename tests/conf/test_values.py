@@ -55,7 +55,7 @@ def test_checked_takes_whole_numbers_for_numbers_only() -> None:
     value = checked("a", 3, float, "file")
     assert value == 3.0
     assert isinstance(value, float)
-    for wrong, kind in ((3.0, int), (True, int), (1, bool), ("3", int), ([1], list), ("a", list), (1, str)):
+    for wrong, kind in ((3.0, int), (True, int), (1, bool), ("3", int), ([1], list), (1, list), (1, str)):
         with pytest.raises(ConfigError):
             checked("a", wrong, kind, "file")
 
@@ -84,3 +84,8 @@ def test_nearest_prefers_a_name_that_ends_alike() -> None:
 @pytest.mark.parametrize("value", [True, 3, 2.5, "a text", ["a", "b"]])
 def test_shown_reads_back(value: object) -> None:
     assert from_text("x", shown(value), type(value), "-D") == value  # type: ignore[arg-type]
+
+
+def test_a_list_may_be_written_with_commas() -> None:
+    assert checked("a.b", "x, y", list, "a file") == ["x", "y"]
+    assert checked("a.b", "", list, "a file") == []
