@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +15,7 @@ from nutchpy.fetcher.item import FetchItem, Row
 from nutchpy.storage.schema import Table
 
 PIECE_ROWS: Final = 1024
+_OPEN_PIECES: Final = 8
 QUEUE_COLUMN: Final[Mapping[str, str]] = {"byHost": "host", "byDomain": "domain", "byIP": "queue_id"}
 """Which column of a fetch list names the queue, by ``fetcher.queue.mode``."""
 
@@ -36,20 +38,38 @@ _COLUMNS: Final = (
 
 
 class ListPiece:
-    """A run of rows of a fetch list; made into items only when asked for."""
+    """A run of rows of a fetch list, as columns; as Python rows while it is among the last few that were opened."""
 
-    def __init__(self, batch: pa.RecordBatch, queue_column: str) -> None:
+    def __init__(self, batch: pa.RecordBatch, queue_column: str, opened: deque[ListPiece]) -> None:
         self._batch = batch.select(list(_COLUMNS))
+        self._opened = opened
+        self._rows: list[Row] | None = None
+        self._touched = False
         self.queue_ids: list[str] = batch.column(queue_column).to_pylist()
 
     def items(self, positions: Sequence[int]) -> list[FetchItem]:
         """Those rows as items."""
-        rows = to_rows(self._batch.take(pa.array(positions, pa.int32())))
+        rows = self._some(positions)
         ids = self.queue_ids
         return [
             FetchItem(row["url"], row["host"], ids[position], row)
             for row, position in zip(rows, positions, strict=True)
         ]
+
+    def _some(self, positions: Sequence[int]) -> list[Row]:
+        """Converting a row alone costs as much as converting fifty at once: the first time, all are."""
+        if not self._touched:
+            self._open()
+        if self._rows is not None:
+            return [self._rows[position] for position in positions]
+        return to_rows(self._batch.take(pa.array(positions, pa.int32())))
+
+    def _open(self) -> None:
+        self._touched = True
+        self._rows = to_rows(self._batch)
+        self._opened.append(self)
+        if len(self._opened) > _OPEN_PIECES:
+            self._opened.popleft()._rows = None
 
 
 def list_pieces(path: Path, queue_column: str, done: pa.Array | None) -> Iterator[ListPiece]:
@@ -57,12 +77,13 @@ def list_pieces(path: Path, queue_column: str, done: pa.Array | None) -> Iterato
     columns = list(dict.fromkeys((*_COLUMNS, queue_column)))
     mask = None if done is None or len(done) == 0 else _undone(path, done)
     start = 0
+    opened: deque[ListPiece] = deque()
     with pq.ParquetFile(path) as file:
         for batch in file.iter_batches(PIECE_ROWS, columns=columns):
             rows = batch if mask is None else batch.filter(mask.slice(start, batch.num_rows))
             start += batch.num_rows
             if rows.num_rows:
-                yield ListPiece(rows, queue_column)
+                yield ListPiece(rows, queue_column, opened)
 
 
 def _undone(path: Path, done: pa.Array) -> pa.Array:
