@@ -134,6 +134,8 @@ class Database:
     @contextmanager
     def locked(self, wait: float = 0.0) -> Iterator[None]:
         """Be the only writer for a block; LockedError naming the holder otherwise."""
+        if not self.exists and (self.path / "crawldb").exists():
+            raise MissingError(f"{self.path} is a crawl folder; did you mean {self.path / self.table.name}?")
         fs.require_writable(self.path)
         with lock.exclusive(self.path / ".lock", str(self.path), wait):
             yield

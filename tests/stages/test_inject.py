@@ -287,6 +287,13 @@ def test_a_locked_crawldb(crawldb: Path, tmp_path: Path) -> None:
         injected(crawldb, seed_file(tmp_path, "http://a.test/"))
 
 
+def test_the_crawl_folder_instead_of_its_crawldb(crawldb: Path, tmp_path: Path) -> None:
+    make_crawldb(crawldb, [])
+    with pytest.raises(MissingError, match=f"did you mean {crawldb}"):
+        injected(crawldb.parent, seed_file(tmp_path, "http://a.test/"))
+    assert [path.name for path in crawldb.parent.iterdir()] == ["crawldb"]
+
+
 @pytest.mark.parametrize(
     ("text", "score", "interval", "metadata", "ignored"),
     [

@@ -43,7 +43,7 @@ class Reasons:
     counts: Mapping[str, int]
     """Reason → rows; ``due`` for those that nothing speaks against."""
     next_due: datetime | None
-    """When the first row not yet due will be."""
+    """When the first row will be due that only waits for its time."""
 
     @property
     def rows(self) -> int:

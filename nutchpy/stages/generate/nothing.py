@@ -22,7 +22,8 @@ def explain(
         return f"nothing to list: {crawldb} has no rows; inject some URLs"
     parts = []
     if late := reasons.counts.get("not_due"):
-        parts.append(f"{late} not yet due (the next at {reasons.next_due:%Y-%m-%d %H:%M:%S} UTC)")
+        when = f" (the next at {reasons.next_due:%Y-%m-%d %H:%M:%S} UTC)" if reasons.next_due else ""
+        parts.append(f"{late} not yet due{when}")
     parts += [_held(one, held_back) for one in pending if _count(one, held_back)]
     if out := filtered.family("filtered"):
         rules = ", ".join(
