@@ -27,6 +27,14 @@ def registered_domain(host: str) -> str:
     return two
 
 
+def public_suffix(host: str) -> str | None:
+    """The public suffix a host stands under, or is; None for addresses and unlisted top-level domains."""
+    if not host or host[0] == "[" or host[-1].isdigit():
+        return None
+    suffix = _list().publicsuffix(host, accept_unknown=False)
+    return None if suffix is None else str(suffix)
+
+
 @lru_cache(maxsize=1)
 def _list() -> PublicSuffixList:
     return PublicSuffixList()

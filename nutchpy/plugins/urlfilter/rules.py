@@ -1,0 +1,110 @@
+"""The rules of Nutch's regex filters: ``+`` and ``-`` lines, the first that matches decides, none means refused.
+
+Shared by the filters that differ in what a line's expression is (regex, automaton). Sections that begin
+with ``> host-or-domain`` and end with ``<`` hold rules for that host or registered domain alone.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from nutchpy.core import urls as url_keys
+from nutchpy.core.java_tree import JavaRegexError
+from nutchpy.core.regex_search import Find
+from nutchpy.plugins.rule_text import line_error, line_name, numbered_lines
+
+Compile = Callable[[str], Find]
+Verdict = tuple[Find, str | None]
+"""A search, and what it means when it finds something: None to accept, else the reason of the refusal."""
+
+TOO_LONG = "length"
+NO_MATCH = "no_match"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One line. ``section`` is the host or domain it is for; None for all."""
+
+    name: str
+    accept: bool
+    find: Find
+    section: str | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the chain is told when it matches."""
+        return self.find, None if self.accept else self.name
+
+
+def read_rules(text: str, source: str, compiler: Compile) -> list[Rule]:
+    """The rules of a file; ConfigError with file and line for one that Nutch would stop at, or cannot compile."""
+    rules: list[Rule] = []
+    section: str | None = None
+    for number, line in numbered_lines(text):
+        match line[:1]:
+            case "" | " " | "#":
+                continue
+            case ">":
+                section = line[1:].strip().lower() or None
+            case "<":
+                section = None
+            case "+" | "-":
+                find = _compiled(line[1:], compiler, source, number)
+                rules.append(Rule(line_name(source, number), line[0] == "+", find, section))
+            case first:
+                raise line_error(source, number, f"a rule begins with + or -, not with {first!r}")
+    return rules
+
+
+def _compiled(pattern: str, compiler: Compile, source: str, number: int) -> Find:
+    try:
+        return compiler(pattern)
+    except JavaRegexError as error:
+        raise line_error(source, number, f"{pattern}: {error}") from error
+
+
+class RuleChain:
+    """Rules in order. ``longest`` characters are searched at most, because a rule may take time quadratic in them."""
+
+    def __init__(self, rules: Iterable[Rule], longest: int = -1) -> None:
+        self.rules = tuple(rules)
+        self._longest = longest if longest >= 0 else sys.maxsize
+        self._verdicts = [rule.verdict for rule in self.rules]
+        self._sections = frozenset(rule.section for rule in self.rules if rule.section is not None)
+        self._of_host = lru_cache(maxsize=1 << 14)(self._verdicts_for)
+
+    def reject(self, url: str) -> str | None:
+        """None to accept, else the name of the rule that refused, ``no_match``, or ``length``."""
+        if len(url) > self._longest:
+            return TOO_LONG
+        for find, verdict in self._of_host(url_keys.host_of(url)) if self._sections else self._verdicts:
+            if find(url):
+                return verdict
+        return NO_MATCH
+
+    def reject_all(self, urls: Sequence[str]) -> list[str | None]:
+        """``reject`` over a column."""
+        if self._sections:
+            return [self.reject(url) for url in urls]
+        longest, verdicts = self._longest, self._verdicts
+        answers: list[str | None] = []
+        add = answers.append
+        for url in urls:
+            if len(url) > longest:
+                add(TOO_LONG)
+                continue
+            for find, verdict in verdicts:
+                if find(url):
+                    add(verdict)
+                    break
+            else:
+                add(NO_MATCH)
+        return answers
+
+    def _verdicts_for(self, host: str | None) -> list[Verdict]:
+        """The rules outside of sections and those of this host's, in the order they stand in."""
+        names = {None, host, url_keys.registered_domain(host) if host else None}
+        return [rule.verdict for rule in self.rules if rule.section in names]
