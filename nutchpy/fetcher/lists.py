@@ -20,6 +20,7 @@ from nutchpy.fetcher.limits import Reporter, Throughput, TimeLimit
 from nutchpy.fetcher.loop import FetchLoop, Waker
 from nutchpy.fetcher.machine import Machine, Share, World, build
 from nutchpy.fetcher.output import SegmentOutput
+from nutchpy.fetcher.recent import recent_requests
 from nutchpy.fetcher.status import FetchStatus
 from nutchpy.fetcher.territory import TextSet
 from nutchpy.storage.segment import Segment
@@ -36,6 +37,8 @@ class Task:
     wait_lock: float = 0.0
     seconds: float | None = None
     """Until the time limit."""
+    unclean: bool = False
+    """Whether an earlier run of this list was killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +151,11 @@ def _pieces(task: Task) -> Iterator[rows.ListPiece]:
 
 def _share(task: Task) -> Share:
     """Whose URLs and queues are whose; known only when redirects are followed, the one thing that asks."""
+    mode = settings.queue_mode(task.conf)
+    rested = recent_requests(task.segment, mode, _wall(), time.monotonic(), task.unclean).rested
     if task.conf.integer("http.redirect.max") <= 0:
-        return Share(task.number, task.lists)
-    segment, column = task.segment, rows.QUEUE_COLUMN[settings.queue_mode(task.conf)]
+        return Share(task.number, task.lists, rested=rested)
+    segment, column = task.segment, rows.QUEUE_COLUMN[mode]
     own = [segment.list_part(task.number)]
     others = [path for path in segment.files("crawl_generate") if path not in own]
     urls = [*segment.files("crawl_generate"), *segment.files("crawl_fetch")]
@@ -160,6 +165,7 @@ def _share(task: Task) -> Share:
         known=TextSet(rows.column_texts(urls, "url")),
         own_queues=TextSet(rows.column_texts(own, column) if others else ()),
         other_queues=TextSet(rows.column_texts(others, column)),
+        rested=rested,
     )
 
 

@@ -21,7 +21,7 @@ from nutchpy.fetcher.handlers.redirect import RedirectHandler
 from nutchpy.fetcher.handlers.robots import RobotsHandler
 from nutchpy.fetcher.item import FetchItem
 from nutchpy.fetcher.pipeline import Handler, Pipeline, ordered
-from nutchpy.fetcher.queues import FetchItemQueues
+from nutchpy.fetcher.queues import FetchItemQueues, Rested, never_asked
 from nutchpy.fetcher.redirects import RedirectJudge
 from nutchpy.fetcher.robots import RobotsRules
 from nutchpy.fetcher.sink import Output, Sink
@@ -63,6 +63,8 @@ class Share:
     known: TextSet = field(default_factory=TextSet)
     own_queues: TextSet = field(default_factory=TextSet)
     other_queues: TextSet = field(default_factory=TextSet)
+    rested: Rested = never_asked
+    """When each queue may first be asked."""
 
 
 @dataclass(slots=True)
@@ -119,7 +121,7 @@ def build(conf: Conf, world: World, pieces: Iterator[Piece], share: Share) -> Ma
     threads = conf.integer("fetcher.threads.fetch")
     resumed: deque[FetchItem] = deque()
     key = settings.queue_key(conf)
-    queues = FetchItemQueues(settings.queue_limits(conf))
+    queues = FetchItemQueues(settings.queue_limits(conf), share.rested)
     sink = Sink(queues, world.output, settings.deferral(conf), world.wall, key)
     depth = threads * conf.integer("fetcher.queue.depth.multiplier")
     feeder = QueueFeeder(pieces, queues, depth, conf.integer("fetcher.queue.lookahead"), sink.drop)
@@ -129,10 +131,12 @@ def build(conf: Conf, world: World, pieces: Iterator[Piece], share: Share) -> Ma
     resolver = Resolver(
         world.lookups, conf.number("fetcher.dns.cache.seconds"), conf.number("fetcher.dns.timeout"), resumed.append
     )
-    territory = Territory(share.known, share.own_queues, share.other_queues, (share.number, share.lists), key)
+    by_ip = settings.queue_mode(conf) == "byIP"
+    hosts_tell = None if by_ip else key
+    territory = Territory(share.known, share.own_queues, share.other_queues, (share.number, share.lists), hosts_tell)
     chains = (URLNormalizers.from_conf(conf), URLFilters.from_conf(conf))
     known: dict[str, Handler | None] = {
-        "dns": DnsHandler(resolver, settings.queue_mode(conf) == "byIP") if _resolves(conf) else None,
+        "dns": DnsHandler(resolver, by_ip) if _resolves(conf) else None,
         "robots": RobotsHandler(robots, sink.counters),
         "protocol": ProtocolHandler(traffic, settings.page_settings(conf), resumed.append, sink.ended),
         "redirect": RedirectHandler(RedirectJudge(settings.redirect_settings(conf), *chains, territory.claim)),

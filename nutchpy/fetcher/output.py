@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, Full, Queue
@@ -179,8 +180,7 @@ class _Writer:
                 except Exception as error:  # noqa: BLE001  raised again in the loop's thread by ``check``
                     self._error = error
             self._wake()
-        if self._content is not None:
-            self._content.discard()
+        self._discard()
 
     def _write(self, chunk: Chunk) -> None:
         if chunk.content:
@@ -218,6 +218,12 @@ class _Writer:
         for name, rows in self._parse_tables(self._parses).items():
             write_part(self._target(name), TABLES[name], rows)
         self._parses = []
+
+    def _discard(self) -> None:
+        """Remove a part that was begun; a disk too full to end it is no news any more."""
+        if self._content is not None:
+            with suppress(OSError, pa.ArrowException):
+                self._content.discard()
 
     def _target(self, table: str) -> Path:
         return self._segment.path / table / str(self._name)

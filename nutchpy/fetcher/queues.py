@@ -14,12 +14,21 @@ from collections.abc import Callable, Iterator
 from nutchpy.fetcher.item import FetchItem
 from nutchpy.fetcher.queue import FetchItemQueue, QueueLimits
 
+Rested = Callable[[str, QueueLimits], float]
+"""When a queue that is new here may first be asked: others may have asked its host just now."""
+
+
+def never_asked(_queue_id: str, _limits: QueueLimits) -> float:
+    """At once."""
+    return 0.0
+
 
 class FetchItemQueues:
     """The queues; ``queued`` items wait in them, ``in_progress`` hold a slot. ``blocked`` queues take no more."""
 
-    def __init__(self, limits: Callable[[str], QueueLimits]) -> None:
+    def __init__(self, limits: Callable[[str], QueueLimits], rested: Rested | None = None) -> None:
         self._limits = limits
+        self._rested = rested or never_asked
         self._queues: dict[str, FetchItemQueue] = {}
         self._ready: list[tuple[float, int, FetchItemQueue]] = []
         self._idle: list[tuple[float, int, FetchItemQueue]] = []
@@ -45,7 +54,9 @@ class FetchItemQueues:
         """The queue of that id, made when there is none."""
         queue = self._queues.get(queue_id)
         if queue is None:
-            queue = self._queues[queue_id] = FetchItemQueue(queue_id, self._limits(queue_id), deque())
+            limits = self._limits(queue_id)
+            queue = FetchItemQueue(queue_id, limits, deque(), self._rested(queue_id, limits))
+            self._queues[queue_id] = queue
         return queue
 
     def waiting(self, queue_id: str) -> int:

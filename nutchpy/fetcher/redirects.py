@@ -26,14 +26,14 @@ class RedirectSettings:
 
 
 class RedirectJudge:
-    """``may_follow(url, host)`` gives None, or why this process must leave the target for a later round."""
+    """``may_follow(url, host, source_host)``: None, or why this process must leave the target for a later round."""
 
     def __init__(
         self,
         settings: RedirectSettings,
         normalizers: URLNormalizers,
         filters: URLFilters,
-        may_follow: Callable[[str, str], str | None],
+        may_follow: Callable[[str, str, str], str | None],
     ) -> None:
         self._settings = settings
         self._normalizers = normalizers
@@ -51,7 +51,7 @@ class RedirectJudge:
         if item.hops >= self._settings.most:
             kept = None if self._settings.skip_exceeded else target
             return Redirect(kept, "exceeded", representative)
-        obstacle = self._may_follow(target, urls.host_of(target) or "")
+        obstacle = self._may_follow(target, urls.host_of(target) or "", item.host)
         return Redirect(target, obstacle or "followed", representative, follow=obstacle is None)
 
     def _accepted(self, item: FetchItem, location: str | None) -> tuple[str | None, str]:

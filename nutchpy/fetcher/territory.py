@@ -49,8 +49,9 @@ class Territory:
         own_queues: TextSet,
         other_queues: TextSet,
         share: tuple[int, int],
-        queue_key: Callable[[str], str],
+        queue_key: Callable[[str], str] | None,
     ) -> None:
+        """``queue_key`` is None when hosts do not tell their queues: with queues by address."""
         self._known = known
         self._own = own_queues
         self._others = other_queues
@@ -59,19 +60,24 @@ class Territory:
         self.closed = False
         """Whether nothing new is begun any more."""
 
-    def claim(self, url: str, host: str) -> str | None:
-        """None when the target is ours to follow now, and then nobody else's; else why it is not."""
+    def claim(self, url: str, host: str, source_host: str) -> str | None:
+        """None when a target is ours to follow now from a page of ours, and then nobody else's; else why it is not."""
         if self.closed:
             return "stopped"
         if url in self._known:
             return "known"
-        if not self._owns(self._queue_key(host)):
+        if host != source_host and not self._owns(host):
             return "other_list"
         self._known.add(url)
         return None
 
-    def _owns(self, queue_id: str) -> bool:
+    def _owns(self, host: str) -> bool:
         """Queues of no list at all are dealt out by their hash, so that two processes never meet in one."""
-        if self._lists == 1 or queue_id in self._own:
+        if self._lists == 1:
+            return True
+        if self._queue_key is None:
+            return False
+        queue_id = self._queue_key(host)
+        if queue_id in self._own:
             return True
         return queue_id not in self._others and urls.bucket_key(queue_id) % self._lists == self._number

@@ -57,9 +57,10 @@ def run(options: FetchOptions, ctx: Context) -> Outcome:
     if not work:
         return Outcome(Counters({"lists": 0}), summary=[f"{segment.path}: every URL has been fetched already"])
     fs.require_writable(segment.path)
+    unclean = segment.meta.state("fetch") == "running"
     started = datetime.now(UTC)
     segment.record("fetch", state="running", version=VERSION, start=started.isoformat())
-    tasks = [Task(segment, number, lists, ctx.conf, ctx.wait_lock, _time_limit(ctx)) for number in work]
+    tasks = [Task(segment, number, lists, ctx.conf, ctx.wait_lock, _time_limit(ctx), unclean) for number in work]
     results = _fetch_all(tasks, ctx, sum(work.values()))
     return _conclude(segment, options, ctx, results)
 

@@ -113,8 +113,10 @@ class PartWriter:
 
     def discard(self) -> None:
         """Close and remove what was written."""
-        self._writer.close()
-        fs.remove(self._aside)
+        try:
+            self._writer.close()
+        finally:
+            fs.remove(self._aside)
 
 
 @contextmanager

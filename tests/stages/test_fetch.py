@@ -446,3 +446,19 @@ def test_an_error_of_a_process_is_the_stages(tmp_path: Path, serve: Callable[...
     segment = make_segment(tmp_path / "segments", [[server.url("/")], ["http://127.0.0.2:1/"]])
     with segment.locked_list(1), pytest.raises(LockedError, match="list 1"):
         fetch(segment)
+
+
+def test_a_delay_passes_between_rounds_too(tmp_path: Path, serve: Callable[..., SiteServer]) -> None:
+    server = serve({f"/{n}": text(str(n)) for n in range(4)})
+    for target in ("/0", "/1"):
+        fetch(make_segment(tmp_path / "segments", [server.url(target)]), fetcher__server__delay=0.6)
+    first, second = (record for record in server.log if record.target != "/robots.txt")
+    assert 0.6 <= second.started - first.ended < 1.0
+
+
+def test_a_delay_passes_after_a_kill(tmp_path: Path, serve: Callable[..., SiteServer]) -> None:
+    segment = segment_of(tmp_path, serve({"/": text("x")}), "/")
+    segment.record("fetch", state="running")
+    begin = time.monotonic()
+    fetch(segment, fetcher__server__delay=0.5)
+    assert time.monotonic() - begin >= 0.5
