@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from nutchpy.core.errors import StorageError
 from nutchpy.fetcher.item import Row
 from nutchpy.fetcher.rows import to_table
 from nutchpy.storage.parts import PartName, PartWriter, write_part
@@ -177,6 +178,9 @@ class _Writer:
             if self._error is None and not self.abandoned:
                 try:
                     self._write(chunk)
+                except OSError as error:
+                    reason = error.strerror or error
+                    self._error = StorageError(f"{self._segment.path} cannot be written: {reason}; what stands is kept")
                 except Exception as error:  # noqa: BLE001  raised again in the loop's thread by ``check``
                     self._error = error
             self._wake()

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from nutchpy.core.errors import StorageError
 from nutchpy.core.protocol_status import ProtocolStatus
 from nutchpy.core.status import Status
 from nutchpy.fetcher import merge
@@ -128,7 +129,7 @@ def test_what_the_writer_runs_into_comes_out_in_the_loop(segment: Segment) -> No
     put(out, 1)
     out.step(0.0)
     out.step(31.0)
-    with pytest.raises(Exception, match="content"):
+    with pytest.raises(StorageError, match="content"):
         settle(out, lambda: False, 31.0)
     out.abandon()
 

@@ -15,9 +15,7 @@ DENY = b"User-agent: bot\nDisallow: /x\n"
 class Asking:
     """RobotsRules over answers by URL; what is not listed is a 404."""
 
-    def __init__(
-        self, answers: dict[str, SimAnswer | Callable[[Request, float], SimAnswer]], **settings: object
-    ) -> None:
+    def __init__(self, answers: dict[str, SimAnswer], **settings: object) -> None:
         self.clock = SimClock()
         self.answers = answers
         self.transport = SimTransport(self.clock, self.answer)
