@@ -63,12 +63,12 @@ linked as (
         ) as inlink_score,
         min(depth) as inlink_depth,
         min(fetch_interval) as inlink_interval,
-        list({'rank': -score, 'metadata': metadata}) filter (where metadata is not null) as inlink_metadata
+        list({'rank': -cast(score as double), 'metadata': metadata}) filter (where metadata is not null) as inlink_metadata
     from ranked
     group by url
 ),
 described as (
-    select url, list({'rank': parts.round, 'metadata': metadata}) as parse_metadata
+    select url, list({'rank': cast(parts.round as double), 'metadata': metadata}) as parse_metadata
     from crawl_parse
     join parts on parts.path = crawl_parse.path
     where kind = 'metadata' and parts.fresh and metadata is not null and bucket_key between $first and $last
