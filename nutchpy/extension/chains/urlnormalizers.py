@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Final
 
@@ -21,6 +22,7 @@ SCOPES: Final = (
     "outlink",
     "indexer",
 )
+_log = logging.getLogger(__name__)
 _Chain = list[tuple[str, URLNormalizer]]
 
 
@@ -45,11 +47,7 @@ class URLNormalizers(Chain):
         for _ in range(self._loops):
             before = url
             for name, plugin in chain:
-                try:
-                    result = plugin.normalize(url, scope)
-                except Exception as error:  # noqa: BLE001  a plugin's fault costs its own rewriting, not the run
-                    self.failed(name, url, error)
-                    continue
+                result = self._normal(name, plugin, url, scope)
                 if not result:
                     return None
                 url = result
@@ -58,8 +56,52 @@ class URLNormalizers(Chain):
         return url
 
     def normalize_all(self, urls: Sequence[str], scope: str) -> list[str | None]:
-        """``normalize`` over a column."""
-        return [self.normalize(url, scope) for url in urls]
+        """``normalize`` over a column; a normalizer that has a ``normalize_all`` of its own is given all at once."""
+        normal: list[str | None] = list(urls)
+        rows: Sequence[int] = range(len(urls))
+        for _ in range(self._loops):
+            before = [url for row in rows if (url := normal[row]) is not None]
+            after = self._passed(before, scope)
+            for row, url in zip(rows, after, strict=True):
+                normal[row] = url
+            if self._loops == 1:
+                break
+            rows = [row for row, old, new in zip(rows, before, after, strict=True) if new is not None and new != old]
+        return normal
+
+    def _passed(self, urls: list[str], scope: str) -> list[str | None]:
+        """All normalizers once over a column."""
+        normal: list[str | None] = list(urls)
+        for name, plugin in self.chain(scope):
+            rows = [row for row, url in enumerate(normal) if url]
+            asked = [url for url in normal if url]
+            changed = self._all_normal(name, plugin, asked, scope)
+            if len(rows) == len(normal):
+                normal = changed
+                continue
+            normal = [None] * len(urls)
+            for row, url in zip(rows, changed, strict=True):
+                normal[row] = url
+        return [url or None for url in normal]
+
+    def _all_normal(self, name: str, plugin: URLNormalizer, urls: Sequence[str], scope: str) -> list[str | None]:
+        """One normalizer's forms. When its ``normalize_all`` raises, each URL is asked about by itself."""
+        together = getattr(plugin, "normalize_all", None)
+        if together is not None:
+            try:
+                found: list[str | None] = together(urls, scope)
+            except Exception:  # noqa: BLE001  counted below, record by record
+                _log.debug("plugin %s raised on a column of %d URLs", name, len(urls))
+            else:
+                return found
+        return [self._normal(name, plugin, url, scope) for url in urls]
+
+    def _normal(self, name: str, plugin: URLNormalizer, url: str, scope: str) -> str | None:
+        try:
+            return plugin.normalize(url, scope)
+        except Exception as error:  # noqa: BLE001  a plugin's fault costs its own rewriting, not the run
+            self.failed(name, url, error)
+            return url
 
     def chain(self, scope: str) -> _Chain:
         """The named normalizers of a scope, in order."""
