@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from nutchpy.core import java_charset as charset
+from nutchpy.core.java_charset import Ranges
 from nutchpy.core.java_tree import UNBOUNDED, Alt, At, Chars, Dot, Group, Look, Node, Ref, Repeat, Seq
 
 MANY: Final = 32
@@ -176,7 +178,7 @@ def least(node: Node, char: str) -> int:
 
 
 def beginnings(node: Node) -> tuple[str, ...]:
-    """The texts one of which follows the ``^`` that the expression begins with, when they are known."""
+    """The texts one of which follows the ``^`` that the expression begins with; none when they are not known."""
     exact: frozenset[str] | None = frozenset([""])
     for item in node.items[1:] if isinstance(node, Seq) else ():
         more = _needs(item, str).exact
@@ -185,3 +187,28 @@ def beginnings(node: Node) -> tuple[str, ...]:
             break
         exact = longer
     return tuple(sorted(exact)) if exact and "" not in exact else ()
+
+
+def endings(node: Node) -> Ranges:
+    """The characters one of which every match ends in, when they are few; empty when that is not known."""
+    given = _last(node)
+    return given if given and sum(high - low + 1 for low, high in given) <= 2 * MANY else ()
+
+
+def _last(node: Node) -> Ranges | None:
+    """None where a match may end in anything, or in nothing."""
+    match node:
+        case Chars(ranges):
+            return ranges
+        case Group(item):
+            return _last(item)
+        case Alt(items):
+            choices = [_last(item) for item in items]
+            return None if None in choices else charset.union(*filter(None, choices))
+        case Repeat(item, low):
+            return _last(item) if low else None
+        case Seq(items):
+            solid = [item for item in items if not isinstance(item, At)]
+            return _last(solid[-1]) if solid else None
+        case _:
+            return None

@@ -1,22 +1,19 @@
 """Java expressions as fast functions over URLs: ``finder`` asks whether one matches anywhere, ``replacer`` substitutes.
 
-Most rules concern few URLs. So each function first asks what costs a tenth of a search: is a text that every match
-contains there at all, does the URL begin as it must, are there slashes enough, is the match at the end. What a match
-needs is read from the expression's tree; the answer is always that of the plain search.
+Each is given for one URL and for a column, behind a guard (regex_guards.py): most rules concern few URLs.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Final, TypeGuard
+from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from nutchpy.core import java_regex
-from nutchpy.core.java_needs import beginnings, least, may_be_empty, needed, width
+from nutchpy.core.java_needs import may_be_empty
 from nutchpy.core.java_tree import (
     UNBOUNDED,
-    At,
     Chars,
     Dot,
     Expression,
@@ -27,32 +24,50 @@ from nutchpy.core.java_tree import (
     Seq,
     compiled,
 )
-
-Find = Callable[[str], bool]
-Replace = Callable[[str], str]
-
-NARROW: Final = 64
-"""A match this wide at most that ends at the end is sought there alone."""
+from nutchpy.core.regex_guards import Search, guarded, unguarded
 
 
-def finder(pattern: str) -> Find:
+def finder(pattern: str) -> Search:
     """``Matcher.find()``: whether the Java expression matches anywhere in a text."""
     expression = java_regex.parse(pattern)
     compiled(expression)  # so that an error speaks of what was written, not of what was made of it
-    expression = replace(expression, node=_trimmed(expression.node))
-    return _guarded(expression, _search(expression))
+    return guarded(replace(expression, node=_trimmed(expression.node)))
 
 
-def replacer(pattern: str, replacement: str) -> Replace:
+def full_matcher(pattern: str) -> Search:
+    """``Matcher.matches()``: whether the Java expression matches a text as a whole."""
+    match = compiled(java_regex.parse(pattern)).fullmatch
+    return unguarded(lambda text: match(text) is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Substitution:
+    """``Matcher.replaceAll``: what ``search`` finds, replaced by ``rewrite``."""
+
+    search: Search
+    rewrite: Callable[[str], str]
+
+    def __call__(self, text: str) -> str:
+        return self.rewrite(text) if self.search.find(text) else text
+
+    def apply(self, texts: list[str]) -> list[int]:
+        """Rewrite a column in place; the places where there was a match."""
+        matching, rewrite = self.search.matching(texts), self.rewrite
+        for place in matching:
+            texts[place] = rewrite(texts[place])
+        return matching
+
+
+def replacer(pattern: str, replacement: str) -> Substitution:
     """``Matcher.replaceAll``, with Java's ``$1``, ``${name}`` and backslashes in the replacement."""
     expression = java_regex.parse(pattern)
     template = python_template(replacement, expression)
     expression = replace(expression, node=_literal_first(expression.node))
-    engine, found = compiled(expression), _guarded(expression, _search(expression))
+    engine, search = compiled(expression), guarded(expression)
     if may_be_empty(expression.node):
-        return lambda text: _replace_all(engine, template, text) if found(text) else text
+        return Substitution(search, lambda text: _replace_all(engine, template, text))
     substitute = engine.sub
-    return lambda text: substitute(template, text) if found(text) else text
+    return Substitution(search, lambda text: substitute(template, text))
 
 
 def _replace_all(pattern: re.Pattern[str], template: str, text: str) -> str:
@@ -64,12 +79,6 @@ def _replace_all(pattern: re.Pattern[str], template: str, text: str) -> str:
         done = found.end()
         start = done + (done == found.start())
     return "".join(parts) + text[done:]
-
-
-def full_matcher(pattern: str) -> Find:
-    """``Matcher.matches()``: whether the Java expression matches a text as a whole."""
-    match = compiled(java_regex.parse(pattern)).fullmatch
-    return lambda text: match(text) is not None
 
 
 def python_template(replacement: str, expression: Expression) -> str:
@@ -107,56 +116,6 @@ def _reference(replacement: str, at: int, expression: Expression) -> tuple[int, 
     if int(taken) > expression.groups:
         raise JavaRegexError(f"the replacement names group {taken}, the pattern has {expression.groups}")
     return at + 1 + len(taken), f"\\g<{taken}>"
-
-
-def _search(expression: Expression) -> Find:
-    """The plain search, at the beginning or near the end when a match cannot be elsewhere."""
-    pattern = compiled(expression)
-    first, last = _ends(expression.node)
-    wide = width(expression.node)
-    if first in (At("^"), At(r"\A")):
-        match = pattern.match
-        return lambda text: match(text) is not None
-    search = pattern.search
-    if last in (At("$"), At(r"\Z")) and wide is not None and wide <= NARROW:
-        back = wide + 1
-        return lambda text: search(text, max(len(text) - back, 0)) is not None
-    return lambda text: search(text) is not None
-
-
-def _ends(node: Node) -> tuple[Node, Node]:
-    if isinstance(node, Seq) and node.items:
-        return node.items[0], node.items[-1]
-    return node, node
-
-
-def _guarded(expression: Expression, find: Find) -> Find:
-    """``find`` behind the cheapest question that can do without it."""
-    first, last = _ends(expression.node)
-    texts = needed(expression.node)
-    if first in (At("^"), At(r"\A")) and (starts := beginnings(expression.node)):
-        return lambda text: text.startswith(starts) and find(text)
-    if last in (At("$"), At(r"\Z")) and width(expression.node) is not None:
-        return find
-    slashes = least(expression.node, "/")
-    if slashes > 2:
-        return lambda text: text.count("/") >= slashes and find(text)
-    return _containing(tuple(sorted(texts)), find) if texts else find
-
-
-def _containing(texts: tuple[str, ...], find: Find) -> Find:
-    """``find`` for what contains one of ``texts``, which are in lower case."""
-    if any(char.isalpha() for text in texts for char in text):
-
-        def folded(url: str) -> bool:
-            lower = url.lower()
-            return any(text in lower for text in texts) and find(url)
-
-        return folded
-    if len(texts) == 1:
-        only = texts[0]
-        return lambda url: only in url and find(url)
-    return lambda url: any(text in url for text in texts) and find(url)
 
 
 def _trimmed(node: Node) -> Node:

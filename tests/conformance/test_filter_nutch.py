@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from conformance import corpora
+
 from nutchpy.conf.layers import defaults
 from nutchpy.extension import registry
 from nutchpy.extension.points import URLFilter

@@ -11,17 +11,17 @@ from typing import Final
 
 from nutchpy.core import java_charset as charset
 from nutchpy.core.java_tree import UNBOUNDED, Alt, Chars, Dot, Expression, JavaRegexError, Node, Repeat, Seq, compiled
-from nutchpy.core.regex_search import Find
+from nutchpy.core.regex_guards import Search, unguarded
 
 _BOUNDS: Final = re.compile(r"\{([0-9]+)(,?)([0-9]*)\}")
 _QUANTIFIERS: Final = {"?": (0, 1), "*": (0, UNBOUNDED), "+": (1, UNBOUNDED)}
 _UNSUPPORTED: Final = {"&": "intersection", "~": "complement", "<": "automata and intervals in <>"}
 
 
-def whole_matcher(pattern: str) -> Find:
+def whole_matcher(pattern: str) -> Search:
     """Whether the expression matches a text as a whole."""
     match = compiled(Expression(parse(pattern), 0)).fullmatch
-    return lambda text: match(text) is not None
+    return unguarded(lambda text: match(text) is not None)
 
 
 def parse(pattern: str) -> Node:

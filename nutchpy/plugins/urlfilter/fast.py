@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final, Self
 
 from nutchpy.core import urls as url_keys
 from nutchpy.core.java_tree import JavaRegexError
-from nutchpy.core.regex_search import Find, finder
+from nutchpy.core.regex_guards import Find
+from nutchpy.core.regex_search import finder
 from nutchpy.plugins.rule_text import line_error, line_name, numbered_lines, table_host
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def _find(pattern: str, source: str, number: int) -> Find:
     if _EVERYTHING.fullmatch(pattern):
         return lambda _: True
     try:
-        return finder(pattern)
+        return finder(pattern).find
     except JavaRegexError as error:
         raise line_error(source, number, f"{pattern}: {error}") from error
 

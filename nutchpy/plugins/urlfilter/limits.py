@@ -21,9 +21,8 @@ class LimitsURLFilter:
         self._length = _limit(length)
         self._params = _limit(params)
         self._repeats = _limit(repeats)
-        # The fewest slashes after the sixth character that a repetitive path has, behind http(s)://host and otherwise.
-        self._slashes = self._repeats + 3
-        self._slashes_of_file = self._repeats + 1
+        # What a web URL has behind "https://": a slash before the first directory, and one behind each.
+        self._slashes = self._repeats + 2
 
     @classmethod
     def from_conf(cls, conf: Conf) -> Self:
@@ -40,15 +39,19 @@ class LimitsURLFilter:
             return "length"
         if url.count("&") >= self._params and parameters(url) > self._params:
             return "query_params"
-        slashes = url.count("/", 6)
-        if slashes < self._slashes_of_file or (slashes < self._slashes and url.startswith("http")):
+        if url.count("/", 8) < self._slashes and url.startswith("http"):
             return None
-        return "repeated_segments" if repetitions(url) > self._repeats else None
+        return "repeated_segments" if repetitions(url, self._repeats) > self._repeats else None
 
     def reject_all(self, urls: Sequence[str]) -> list[str | None]:
-        """``reject`` over a column."""
-        reject = self.reject
-        return [reject(url) for url in urls]
+        """``reject`` over a column; those far from all limits are done with in one look."""
+        length, params, slashes, reject = self._length, self._params, self._slashes, self.reject
+        return [
+            None
+            if url.count("/", 8) < slashes and url[:4] == "http" and len(url) <= length and url.count("&") < params
+            else reject(url)
+            for url in urls
+        ]
 
 
 def _limit(value: int) -> int:
@@ -61,10 +64,13 @@ def parameters(url: str) -> int:
     return sum(1 for part in query.split("&") if part)
 
 
-def repetitions(url: str) -> int:
-    """How often the most frequent directory name stands in the path. The last segment is no directory."""
-    path = url.partition("#")[0].partition("?")[0]
-    segments = path.split("/")
+def repetitions(url: str, allowed: int) -> int:
+    """How often the most frequent directory name stands in the path; 0 when no more than ``allowed`` anyway.
+
+    The last segment is no directory.
+    """
+    segments = url.partition("#")[0].partition("?")[0].split("/")
     directories = segments[3:-1] if segments[1:2] == [""] else segments[1:-1]
-    counts = Counter(filter(None, directories))
-    return max(counts.values(), default=0)
+    if len(directories) - len(set(directories)) < allowed:
+        return 0
+    return max(Counter(filter(None, directories)).values(), default=0)

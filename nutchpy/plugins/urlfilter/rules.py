@@ -13,12 +13,10 @@ from functools import lru_cache
 
 from nutchpy.core import urls as url_keys
 from nutchpy.core.java_tree import JavaRegexError
-from nutchpy.core.regex_search import Find
+from nutchpy.core.regex_guards import Find, Search
 from nutchpy.plugins.rule_text import line_error, line_name, numbered_lines
 
-Compile = Callable[[str], Find]
-Verdict = tuple[Find, str | None]
-"""A search, and what it means when it finds something: None to accept, else the reason of the refusal."""
+Compile = Callable[[str], Search]
 
 TOO_LONG = "length"
 NO_MATCH = "no_match"
@@ -30,13 +28,13 @@ class Rule:
 
     name: str
     accept: bool
-    find: Find
+    search: Search
     section: str | None = None
 
     @property
-    def verdict(self) -> Verdict:
-        """What the chain is told when it matches."""
-        return self.find, None if self.accept else self.name
+    def verdict(self) -> str | None:
+        """What the chain is told when it matches: None to accept, else the reason."""
+        return None if self.accept else self.name
 
 
 def read_rules(text: str, source: str, compiler: Compile) -> list[Rule]:
@@ -52,14 +50,14 @@ def read_rules(text: str, source: str, compiler: Compile) -> list[Rule]:
             case "<":
                 section = None
             case "+" | "-":
-                find = _compiled(line[1:], compiler, source, number)
-                rules.append(Rule(line_name(source, number), line[0] == "+", find, section))
+                search = _compiled(line[1:], compiler, source, number)
+                rules.append(Rule(line_name(source, number), line[0] == "+", search, section))
             case first:
                 raise line_error(source, number, f"a rule begins with + or -, not with {first!r}")
     return rules
 
 
-def _compiled(pattern: str, compiler: Compile, source: str, number: int) -> Find:
+def _compiled(pattern: str, compiler: Compile, source: str, number: int) -> Search:
     try:
         return compiler(pattern)
     except JavaRegexError as error:
@@ -72,39 +70,43 @@ class RuleChain:
     def __init__(self, rules: Iterable[Rule], longest: int = -1) -> None:
         self.rules = tuple(rules)
         self._longest = longest if longest >= 0 else sys.maxsize
-        self._verdicts = [rule.verdict for rule in self.rules]
         self._sections = frozenset(rule.section for rule in self.rules if rule.section is not None)
-        self._of_host = lru_cache(maxsize=1 << 14)(self._verdicts_for)
+        self._pairs = self._pairs_of(self.rules)
+        self._of_host = lru_cache(maxsize=1 << 14)(self._for_host)
 
     def reject(self, url: str) -> str | None:
         """None to accept, else the name of the rule that refused, ``no_match``, or ``length``."""
         if len(url) > self._longest:
             return TOO_LONG
-        for find, verdict in self._of_host(url_keys.host_of(url)) if self._sections else self._verdicts:
+        for find, verdict in self._of_host(url_keys.host_of(url)) if self._sections else self._pairs:
             if find(url):
                 return verdict
         return NO_MATCH
 
     def reject_all(self, urls: Sequence[str]) -> list[str | None]:
-        """``reject`` over a column."""
-        if self._sections:
+        """``reject`` over a column, rule by rule: each is asked for what the rules before it left open."""
+        if self._sections or max(map(len, urls), default=0) > self._longest:
             return [self.reject(url) for url in urls]
-        longest, verdicts = self._longest, self._verdicts
-        answers: list[str | None] = []
-        add = answers.append
-        for url in urls:
-            if len(url) > longest:
-                add(TOO_LONG)
+        answers: list[str | None] = [NO_MATCH] * len(urls)
+        places, left = list(range(len(urls))), list(urls)
+        for rule in self.rules:
+            matching, verdict = rule.search.matching(left), rule.verdict
+            if not matching:
                 continue
-            for find, verdict in verdicts:
-                if find(url):
-                    add(verdict)
-                    break
-            else:
-                add(NO_MATCH)
+            for index in matching:
+                answers[places[index]] = verdict
+            if len(matching) == len(left):
+                break
+            matched = set(matching)
+            places = [place for index, place in enumerate(places) if index not in matched]
+            left = [url for index, url in enumerate(left) if index not in matched]
         return answers
 
-    def _verdicts_for(self, host: str | None) -> list[Verdict]:
+    def _for_host(self, host: str | None) -> list[tuple[Find, str | None]]:
         """The rules outside of sections and those of this host's, in the order they stand in."""
         names = {None, host, url_keys.registered_domain(host) if host else None}
-        return [rule.verdict for rule in self.rules if rule.section in names]
+        return self._pairs_of(rule for rule in self.rules if rule.section in names)
+
+    @staticmethod
+    def _pairs_of(rules: Iterable[Rule]) -> list[tuple[Find, str | None]]:
+        return [(rule.search.find, rule.verdict) for rule in rules]

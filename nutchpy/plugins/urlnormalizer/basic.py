@@ -26,13 +26,11 @@ from nutchpy.plugins.urlnormalizer.idn import HostForm, host_form, written_host
 if TYPE_CHECKING:
     from nutchpy.conf.layers import Conf
 
-_WEB: Final = ("http://", "https://")
-_RESOLVED: Final = "2[DEde]|3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff]|7[Ee]"
-"""Hexadecimal digits of letters, digits, ``-``, ``.``, ``_`` and ``~``."""
-_BAD_ESCAPE: Final = rf"%(?:{_RESOLVED}|(?![0-9A-F][0-9A-F]))"
 _RAW: Final = r"\[\]^`{|}"
-_UNTIDY: Final = rf"//|[#@{_RAW}]|{_BAD_ESCAPE}"
-"""What shows that the standard's form of a web URL, behind its scheme, is perhaps not yet ours."""
+_RESOLVED: Final = "2[DE]|3[0-9]|[46][1-9A-F]|[57][0-9A]|5F|7E"
+"""Hexadecimal digits of letters, digits, ``-``, ``.``, ``_`` and ``~``."""
+_PLAIN: Final = rf"[^#@%{_RAW}]*+(?:%(?!{_RESOLVED})[0-9A-F]{{2}}[^#@%{_RAW}]*+)*+"
+"""What follows the slashes of a web URL in the standard's form, when it is in ours too or has ``//`` in it."""
 
 _REWRITE: Final = re.compile(rf"%[0-9A-Fa-f]{{2}}|[%{_RAW}]")
 _SLASHES: Final = re.compile("/{2,}")
@@ -45,8 +43,9 @@ class BasicURLNormalizer:
     def __init__(self, form: HostForm | None = None, *, trim_dot: bool = False) -> None:
         self._form = form
         self._trim_dot = trim_dot
-        hosts = (["xn--"] if form else []) + ([r"\.(?::[0-9]+)?/"] if trim_dot else [])
-        self._untidy = re.compile("|".join([_UNTIDY, *hosts])).search
+        international = "(?![^/]*xn--)" if form else ""
+        dotted = r"(?![^/:]*\.[:/])" if trim_dot else ""
+        self._plain = re.compile(f"https?://{international}{dotted}{_PLAIN}").fullmatch
 
     @classmethod
     def from_conf(cls, conf: Conf) -> Self:
@@ -62,14 +61,24 @@ class BasicURLNormalizer:
         except (ValueError, TypeError):  # TypeError: a lone surrogate
             return None
         href: str = parsed.href
-        if href.startswith(_WEB) and not self._untidy(href, 7):
+        if self._plain(href) and href.find("//", 8) < 0:
             return href
         return self._rewritten(url, parsed)
 
     def normalize_all(self, urls: Sequence[str], scope: str) -> list[str | None]:
         """``normalize`` over a column."""
-        normalize = self.normalize
-        return [normalize(url, scope) for url in urls]
+        parse, plain = can_ada.parse, self._plain
+        normal: list[str | None] = []
+        add = normal.append
+        for url in urls:
+            try:
+                parsed = parse(url)
+            except (ValueError, TypeError):
+                add(None)
+                continue
+            href = parsed.href
+            add(href if plain(href) and href.find("//", 8) < 0 else self._rewritten(url, parsed))
+        return normal
 
     def _rewritten(self, url: str, parsed: can_ada.URL) -> str | None:
         scheme = str(parsed.protocol)

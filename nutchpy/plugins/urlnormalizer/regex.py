@@ -12,7 +12,7 @@ from xml.parsers import expat
 
 from nutchpy.core.errors import ConfigError
 from nutchpy.core.java_tree import JavaRegexError
-from nutchpy.core.regex_search import Replace, replacer
+from nutchpy.core.regex_search import Substitution, replacer
 from nutchpy.plugins.rule_text import line_error
 from nutchpy.plugins.urlnormalizer.settle import settled
 
@@ -25,9 +25,9 @@ _SCOPED_FILE: Final = "urlnormalizer.regex.file."
 _ROOT: Final = "regex-normalize"
 
 
-def read_rules(text: str, source: str) -> list[Replace]:
+def read_rules(text: str, source: str) -> list[Substitution]:
     """The rules of a file; ConfigError with file and line for one that is not XML, or has a bad expression."""
-    rules: list[Replace] = []
+    rules: list[Substitution] = []
     for pattern, substitution, line in _Reader(source).read(text):
         try:
             rules.append(replacer(pattern, substitution))
@@ -39,7 +39,9 @@ def read_rules(text: str, source: str) -> list[Replace]:
 class RegexURLNormalizer:
     """``rules`` for all scopes, ``scoped`` in their place for some."""
 
-    def __init__(self, rules: Sequence[Replace], scoped: Mapping[str, Sequence[Replace]] | None = None) -> None:
+    def __init__(
+        self, rules: Sequence[Substitution], scoped: Mapping[str, Sequence[Substitution]] | None = None
+    ) -> None:
         self._rules = tuple(rules)
         self._scoped = {scope: tuple(own) for scope, own in (scoped or {}).items()}
 
@@ -52,7 +54,7 @@ class RegexURLNormalizer:
     def from_conf(cls, conf: Conf) -> Self:
         """From ``urlnormalizer.regex.rules``, else the files ``urlnormalizer.regex.file`` and ``….file.<scope>``."""
         rules = conf.rules("urlnormalizer.regex.file", "urlnormalizer.regex.rules")
-        scoped: dict[str, list[Replace]] = {}
+        scoped: dict[str, list[Substitution]] = {}
         for name in conf:
             if name.startswith(_SCOPED_FILE) and conf.text(name):
                 own = conf.rules(name)
@@ -69,16 +71,17 @@ class RegexURLNormalizer:
         return url if rewritten == url else self._settled(url, scope)
 
     def normalize_all(self, urls: Sequence[str], scope: str) -> list[str | None]:
-        """``normalize`` over a column, rule by rule; then once more over those that a rule changed."""
-        rewritten = list(urls)
+        """``normalize`` over a column, rule by rule; then again over those that a rule changed."""
         if max(map(len, urls), default=0) > LONGEST:
             return [self.normalize(url, scope) for url in urls]
+        rewritten = list(urls)
+        touched: set[int] = set()
         for rule in self._scoped.get(scope, self._rules):
-            rewritten = list(map(rule, rewritten))
-        return [
-            new if new is old or new == old else self._settled(old, scope)
-            for old, new in zip(urls, rewritten, strict=True)
-        ]
+            touched.update(rule.apply(rewritten))
+        normal: list[str | None] = list(rewritten)
+        for place in touched:
+            normal[place] = self._settled(urls[place], scope)
+        return normal
 
     def _settled(self, url: str, scope: str) -> str:
         rules = self._scoped.get(scope, self._rules)
