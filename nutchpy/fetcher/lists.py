@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import selectors
 import time
 from collections.abc import Iterable, Iterator
@@ -23,6 +24,7 @@ from nutchpy.fetcher.output import SegmentOutput
 from nutchpy.fetcher.recent import recent_requests
 from nutchpy.fetcher.status import FetchStatus
 from nutchpy.fetcher.territory import TextSet
+from nutchpy.parsing.pool import ParsePool
 from nutchpy.storage.segment import Segment
 
 
@@ -95,13 +97,18 @@ def _run(task: Task, caller: Caller, selector: selectors.BaseSelector) -> ListRe
     transport = chains.transport(task.conf)
     transport.attach(selector, waker.wake)
     lookups = ThreadedLookups(task.conf.integer("fetcher.dns.threads"), waker.wake)
-    output = SegmentOutput(task.segment, task.number, settings.flush_limits(task.conf), waker.wake)
-    world = World(transport, lookups, output, time.monotonic, _wall)
+    parse = task.conf.flag("fetcher.parse")
+    store_text = task.conf.flag("parser.store.text") if parse else None
+    output = SegmentOutput(task.segment, task.number, settings.flush_limits(task.conf), waker.wake, store_text)
+    pool = ParsePool(task.conf, _parsers(task)) if parse else None
+    world = World(transport, lookups, output, time.monotonic, _wall, pool)
     try:
         machine = build(task.conf, world, _pieces(task), _share(task))
         loop = FetchLoop(machine, selector, time.monotonic)
         machine.sources += [output, *_watches(task, machine, loop, caller)]
         selector.register(caller.fileno(), selectors.EVENT_READ, _Call(caller, loop, selector))
+        if machine.parsing is not None:
+            selector.register(machine.parsing, selectors.EVENT_READ, machine.parsing)
         loop.run()
         output.close()
     except BaseException:
@@ -110,9 +117,16 @@ def _run(task: Task, caller: Caller, selector: selectors.BaseSelector) -> ListRe
     finally:
         lookups.close()
         transport.close()
+        if pool is not None:
+            pool.close()
         waker.close()
     merge.merge_small(task.segment, task.number)
     return ListResult(machine.counters(), machine.sink.dropped_queues, machine.status(), loop.reason)
+
+
+def _parsers(task: Task) -> int:
+    """Parsing processes of this list: the lists share what there is."""
+    return max(1, (task.conf.integer("parse.workers") or os.cpu_count() or 1) // task.lists)
 
 
 @dataclass(slots=True)

@@ -8,14 +8,17 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from nutchpy.conf.layers import Conf
+from nutchpy.core.content import ProtocolOutput, header
 from nutchpy.core.counters import Counters
+from nutchpy.core.mime import mime
 from nutchpy.extension.chains import URLFilters, URLNormalizers
 from nutchpy.extension.points import Transport
 from nutchpy.fetcher import settings
 from nutchpy.fetcher.dns import Lookups, Resolver
 from nutchpy.fetcher.feeder import Piece, QueueFeeder
 from nutchpy.fetcher.handlers.dns import DnsHandler
-from nutchpy.fetcher.handlers.page_writer import PageWriter
+from nutchpy.fetcher.handlers.page_writer import PageWriter, content_row
+from nutchpy.fetcher.handlers.parse import ParseHandler, ParseSource
 from nutchpy.fetcher.handlers.protocol import ProtocolHandler
 from nutchpy.fetcher.handlers.redirect import RedirectHandler
 from nutchpy.fetcher.handlers.robots import RobotsHandler
@@ -28,6 +31,7 @@ from nutchpy.fetcher.sink import Output, Sink
 from nutchpy.fetcher.status import FetchStatus
 from nutchpy.fetcher.territory import Territory, TextSet
 from nutchpy.fetcher.traffic import Traffic
+from nutchpy.parsing.pool import ParsePool
 
 
 class Source(Protocol):
@@ -52,6 +56,8 @@ class World:
     monotonic: Callable[[], float]
     wall: Callable[[], int]
     """Microseconds since 1970."""
+    pool: ParsePool | None = None
+    """For pages to be parsed as they come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,7 @@ class Machine:
     output: Output
     chains: tuple[URLNormalizers, URLFilters]
     robots: RobotsRules
+    parsing: ParseSource | None
 
     @property
     def free(self) -> int:
@@ -111,6 +118,8 @@ class Machine:
     def counters(self) -> Counters:
         """Everything counted."""
         merged = self.sink.counters + self.robots.counters
+        if self.parsing is not None:
+            merged += self.parsing.counters
         for chain in self.chains:
             merged += chain.errors
         return merged
@@ -127,7 +136,9 @@ def build(conf: Conf, world: World, pieces: Iterator[Piece], share: Share) -> Ma
     feeder = QueueFeeder(pieces, queues, depth, conf.integer("fetcher.queue.lookahead"), sink.drop)
     sink.feeder = feeder
     traffic = Traffic(world.transport)
-    robots = RobotsRules(settings.robots_settings(conf), traffic, resumed.append, world.monotonic)
+    robots = RobotsRules(
+        settings.robots_settings(conf), traffic, resumed.append, world.monotonic, _robots_keeper(conf, world)
+    )
     resolver = Resolver(
         world.lookups, conf.number("fetcher.dns.cache.seconds"), conf.number("fetcher.dns.timeout"), resumed.append
     )
@@ -141,12 +152,41 @@ def build(conf: Conf, world: World, pieces: Iterator[Piece], share: Share) -> Ma
         "protocol": ProtocolHandler(traffic, settings.page_settings(conf), resumed.append, sink.ended),
         "redirect": RedirectHandler(RedirectJudge(settings.redirect_settings(conf), *chains, territory.claim)),
         "page_writer": _page_writer(conf),
-        "parse": None,
+        "parse": ParseHandler(world.pool) if world.pool is not None else None,
     }
     pipeline = Pipeline(ordered(conf.words("fetcher.pipeline"), known), sink.settle)
+    sources: list[Source] = [resolver]
+    parsing = ParseSource(world.pool, resumed.append) if world.pool is not None else None
+    if parsing is not None:
+        sources.append(parsing)
     return Machine(
-        threads, queues, feeder, pipeline, sink, traffic, territory, resumed, [resolver], world.output, chains, robots
+        threads=threads,
+        queues=queues,
+        feeder=feeder,
+        pipeline=pipeline,
+        sink=sink,
+        traffic=traffic,
+        territory=territory,
+        resumed=resumed,
+        sources=sources,
+        output=world.output,
+        chains=chains,
+        robots=robots,
+        parsing=parsing,
     )
+
+
+def _robots_keeper(conf: Conf, world: World) -> Callable[[ProtocolOutput], None] | None:
+    """What puts robots.txt answers into content, when the settings want them there."""
+    if not conf.flag("fetcher.store.robotstxt"):
+        return None
+    magic = conf.flag("mime.type.magic")
+
+    def keep(output: ProtocolOutput) -> None:
+        kind = mime(header(output.headers, "content-type"), output.url, output.content, magic=magic)
+        world.output.keep(content_row(output.url, output, kind, world.wall()))
+
+    return keep
 
 
 def _resolves(conf: Conf) -> bool:

@@ -2,14 +2,15 @@
 
 Rows are handed over in bounded chunks; while the writer cannot take the next one, ``full`` tells the loop to begin
 nothing new. A part ends by size or age. Its content is published first and its crawl_fetch last: that is the commit
-record, so a kill costs the rows since, which are fetched again, and leaves no page recorded without its body.
+record, so a kill costs the rows since, which are fetched again, and leaves no page recorded without its body. When
+pages are parsed as they come, their parse tables follow.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,8 @@ import pyarrow as pa
 from nutchpy.core.errors import StorageError
 from nutchpy.fetcher.item import Row
 from nutchpy.fetcher.rows import to_table
+from nutchpy.parsing.output import ParseParts
+from nutchpy.parsing.rows import tables as parse_tables
 from nutchpy.storage.parts import PartName, PartWriter, write_part
 from nutchpy.storage.schema import TABLES
 from nutchpy.storage.segment import Segment
@@ -53,10 +56,6 @@ class FlushLimits:
     seconds: float
 
 
-ParseTables = Callable[[Sequence[Any]], Mapping[str, pa.Table]]
-"""The parse tables of some pages, by name, in the order in which they are published."""
-
-
 class SegmentOutput:
     """The rows of one fetch list. One source of the loop: ``deadline`` and ``step``."""
 
@@ -66,14 +65,15 @@ class SegmentOutput:
         number: int,
         limits: FlushLimits,
         wake: Callable[[], None],
-        parse_tables: ParseTables | None = None,
+        store_text: bool | None = None,
     ) -> None:
+        """``store_text`` is None when pages are not parsed here; else whether parse_text is written."""
         self._limits = limits
         self._chunk = Chunk()
         self._due: float | None = None
         self._chunks: Queue[Chunk | None] = Queue(_CHUNKS_WAITING)
         first = next_flush(segment, number)
-        self._writer = _Writer(segment, number, first, limits.bytes, self._chunks, wake, parse_tables)
+        self._writer = _Writer(segment, number, first, limits.bytes, self._chunks, wake, store_text)
         self._thread = threading.Thread(target=self._writer.run, name="writer", daemon=True)
         self._thread.start()
 
@@ -92,10 +92,15 @@ class SegmentOutput:
         chunk.fetch.append(fetch)
         chunk.bytes += _ROW_BYTES
         if content is not None:
-            chunk.content.append(content)
-            chunk.bytes += len(content["content"])
+            self.keep(content)
         if parse is not None:
             chunk.parses.append(parse)
+            chunk.bytes += len(parse.text)
+
+    def keep(self, content: Row) -> None:
+        """Take a body; one without an attempt is published with the next attempts."""
+        self._chunk.content.append(content)
+        self._chunk.bytes += len(content["content"])
 
     def deadline(self) -> float | None:
         """When the present part is to end; None when it is empty."""
@@ -153,17 +158,17 @@ class _Writer:
         part_bytes: int,
         chunks: Queue[Chunk | None],
         wake: Callable[[], None],
-        parse_tables: ParseTables | None,
+        store_text: bool | None,
     ) -> None:
         self._segment = segment
         self._name = PartName(number, first, first)
         self._part_bytes = part_bytes
         self._chunks = chunks
         self._wake = wake
-        self._parse_tables = parse_tables
+        self._store_text = store_text
         self._content: PartWriter | None = None
         self._fetch: list[pa.Table] = []
-        self._parses: list[Any] = []
+        self._parses: ParseParts | None = None
         self._error: BaseException | None = None
         self.abandoned = False
 
@@ -191,7 +196,8 @@ class _Writer:
             self._write_content(chunk.content)
         if chunk.fetch:
             self._fetch.append(to_table(chunk.fetch, TABLES["crawl_fetch"]))
-        self._parses.extend(chunk.parses)
+        if self._store_text is not None:
+            self._write_parses(chunk.parses, self._store_text)
         if chunk.last or self._large():
             self._publish()
 
@@ -200,6 +206,11 @@ class _Writer:
         if self._content is None:
             self._content = PartWriter(self._target("content"), table)
         self._content.write(to_table(rows, table))
+
+    def _write_parses(self, pages: list[Any], store_text: bool) -> None:
+        if self._parses is None:
+            self._parses = ParseParts(self._segment, self._name)
+        self._parses.write(parse_tables(pages, store_text=store_text))
 
     def _large(self) -> bool:
         return self._content is not None and self._content.bytes_written() >= self._part_bytes
@@ -212,22 +223,18 @@ class _Writer:
             self._content = None
         table = TABLES["crawl_fetch"]
         write_part(self._target("crawl_fetch"), table, pa.concat_tables(self._fetch))
-        self._publish_parses()
+        if self._parses is not None:
+            self._parses.publish()
+            self._parses = None
         self._fetch = []
         self._name = PartName(self._name.list, self._name.last + 1, self._name.last + 1)
 
-    def _publish_parses(self) -> None:
-        if self._parse_tables is None:
-            return
-        for name, rows in self._parse_tables(self._parses).items():
-            write_part(self._target(name), TABLES[name], rows)
-        self._parses = []
-
     def _discard(self) -> None:
-        """Remove a part that was begun; a disk too full to end it is no news any more."""
-        if self._content is not None:
-            with suppress(OSError, pa.ArrowException):
-                self._content.discard()
+        """Remove parts that were begun; a disk too full to end them is no news any more."""
+        for begun in (self._content, self._parses):
+            if begun is not None:
+                with suppress(OSError, pa.ArrowException):
+                    begun.discard()
 
     def _target(self, table: str) -> Path:
         return self._segment.path / table / str(self._name)

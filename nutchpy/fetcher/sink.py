@@ -55,6 +55,10 @@ class Output(Protocol):
         """Take the rows of one attempt; never blocks."""
         ...
 
+    def keep(self, content: Row) -> None:
+        """Take a body that is no attempt's: a robots.txt."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Deferral:

@@ -41,6 +41,9 @@ class Bench:
         self.rows.append(fetch)
         self.contents.append(content)
 
+    def keep(self, content: Row) -> None:
+        self.contents.append(content)
+
     def taken(self, url: str = "http://h.test/a", **fields: Any) -> FetchItem:
         item = FetchItem(url, "h.test", "h.test", SOURCE)
         for name, value in fields.items():

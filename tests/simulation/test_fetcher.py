@@ -64,6 +64,9 @@ class Rows:
     def put(self, fetch: Row, content: Row | None, parse: Any) -> None:
         self.rows.append(fetch)
 
+    def keep(self, content: Row) -> None:
+        raise AssertionError("no robots.txt is to be kept")
+
 
 @dataclass
 class Host:

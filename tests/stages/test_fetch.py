@@ -462,3 +462,53 @@ def test_a_delay_passes_after_a_kill(tmp_path: Path, serve: Callable[..., SiteSe
     begin = time.monotonic()
     fetch(segment, fetcher__server__delay=0.5)
     assert time.monotonic() - begin >= 0.5
+
+
+def test_pages_are_parsed_as_they_come(tmp_path: Path, serve: Callable[..., SiteServer]) -> None:
+    page = html("Title", 'Some words <a href="/a?x=1">a link</a>')
+    server = serve(
+        {"/": page, "/r": redirect("/"), "/t": text("plain words"), "/bin": Page(b"\0\1", "application/x-y")}
+    )
+    segment = segment_of(tmp_path, server, {"url": "/", "score": 2.0, "depth": 3}, "/r", "/t", "/bin", "/gone")
+    outcome = fetch(segment, fetcher__parse=True)
+    data = {row["url"]: row for row in read_table(segment, "parse_data")}
+    assert set(data) == {server.url(path) for path in ("/", "/t", "/bin")}
+    assert data[server.url()]["title"] == "Title"
+    assert data[server.url("/bin")]["parse_status"] == "no_parser"
+    assert [link["url"] for link in data[server.url()]["outlinks"]] == [server.url("/a?x=1")]
+    words = {row["url"]: row["text"] for row in read_table(segment, "parse_text")}
+    assert "plain words" in words[server.url("/t")]
+    feed = read_table(segment, "crawl_parse")
+    linked = [row for row in feed if row["kind"] == "linked"]
+    assert [(row["url"], row["score"], row["depth"]) for row in linked] == [(server.url("/a?x=1"), 2.0, 4)]
+    assert {row["url"] for row in feed if row["kind"] == "signature"} == set(data)
+    assert [n for n, _ in segment.parts("crawl_parse")] == [n for n, _ in segment.parts("crawl_fetch")]
+    assert outcome.counters["parsed:success"] == 2
+    assert rows(segment)["/"]["status"] == "fetch_success"
+
+
+def test_parsing_while_fetching_and_after_it_say_the_same(tmp_path: Path, serve: Callable[..., SiteServer]) -> None:
+    from nutchpy.stages.parse import ParseOptions
+    from nutchpy.stages.parse import run as parse
+
+    pages = {f"/{n}": html(f"T{n}", f"words {n} <a href=/{n + 1}>next</a> <a href=/{n + 2}>more</a>") for n in range(9)}
+    server = serve(pages)
+    tables = []
+    for name, now in (("one", True), ("two", False)):
+        segment = segment_of(tmp_path / name, server, *pages)
+        fetch(segment, fetcher__parse=now)
+        if not now:
+            settings = conf()
+            parse(ParseOptions.of(settings, segment=segment.path), Context(settings, datetime.now(UTC)))
+        found = {table: read_table(segment, table) for table in ("parse_data", "parse_text", "crawl_parse")}
+        tables.append({table: sorted(map(repr, rows)) for table, rows in found.items()})
+    assert tables[0] == tables[1]
+    assert len(tables[0]["parse_data"]) == 9
+
+
+def test_robots_txt_may_be_kept(tmp_path: Path, serve: Callable[..., SiteServer]) -> None:
+    server = serve({"/robots.txt": text("User-agent: *\nAllow: /\n"), "/": text("x")})
+    segment = segment_of(tmp_path, server, "/")
+    fetch(segment, fetcher__store__robotstxt=True)
+    assert bodies(segment)["/robots.txt"]["content"] == b"User-agent: *\nAllow: /\n"
+    assert set(rows(segment)) == {"/"}

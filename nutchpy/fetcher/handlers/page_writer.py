@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from nutchpy.core.content import header
+from typing import Final
+
+from nutchpy.core.content import ProtocolOutput, header
 from nutchpy.core.mime import mime
-from nutchpy.fetcher.item import FetchItem
+from nutchpy.fetcher.item import FetchItem, Row
 from nutchpy.fetcher.pipeline import PROCEED, Answer
+
+_PARSED: Final = frozenset({"content-type", "content-language", "x-robots-tag"})
 
 
 class PageWriter:
@@ -23,13 +27,19 @@ class PageWriter:
             return PROCEED
         item.content_type = mime(header(output.headers, "content-type"), item.url, output.content, magic=self._magic)
         if self._store:
-            item.content = {
-                "url": item.url,
-                "base_url": item.url,
-                "content_type": item.content_type,
-                "headers": [{"name": n, "value": v} for n, v in output.headers] if self._headers else [],
-                "content": output.content,
-                "truncated": output.truncated,
-                "fetch_time": item.fetch_time,
-            }
+            item.content = content_row(item.url, output, item.content_type, item.fetch_time, headers=self._headers)
         return PROCEED
+
+
+def content_row(url: str, output: ProtocolOutput, content_type: str, fetch_time: int, *, headers: bool = True) -> Row:
+    """The content row of an answer. Without ``headers``, only those that parsing reads."""
+    kept = output.headers if headers else [pair for pair in output.headers if pair[0].lower() in _PARSED]
+    return {
+        "url": url,
+        "base_url": url,
+        "content_type": content_type,
+        "headers": [{"name": name, "value": value} for name, value in kept],
+        "content": output.content,
+        "truncated": output.truncated,
+        "fetch_time": fetch_time,
+    }
