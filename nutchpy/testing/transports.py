@@ -190,6 +190,7 @@ _BROKEN: Final = (
 )
 
 _LENIENT: Final = (
+    _raw("one length twice", _OK + b"Content-Length: 2, 2\r\n\r\nbody", success(b"bo", ("Content-Length", "2, 2"))),
     _raw("colon behind the status", b"HTTP/1.1 200: OK\r\n\r\nbody", success()),
     _raw("length is no number", _OK + b"Content-Length: 4s\r\n\r\nbody", success(b"body", ("Content-Length", "4s"))),
     _raw("negative length", _OK + b"Content-Length: -1\r\n\r\nbody", success(b"body", ("Content-Length", "-1"))),
@@ -227,6 +228,7 @@ _DROPPED: Final = (
 _SILENT: Final = (
     Case("no answer", [Wait(5)], _LATE, timeouts=_FAST),
     Case("status line only", [Send(_OK), Wait(5)], _LATE, timeouts=_FAST),
+    Case("silence after the head", [Send(_OK + b"\r\n"), Wait(5)], _LATE, timeouts=PlainTimeouts(idle=0.3)),
     Case("stalled body", [Send(_OK + b"\r\nbody"), Wait(5)], _LATE, timeouts=_FAST),
     Case(
         "stalled body, kept",

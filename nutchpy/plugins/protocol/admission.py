@@ -23,11 +23,20 @@ _PORTS: Final = {"http:": 80, "https:": 443}
 class Target:
     """Where a request goes."""
 
+    url: str
+    """The URL as the standard writes it, without fragment."""
+    path: str
+    """Its path and query: the target of the request line."""
     host: str
     port: int
     literal: bool
     """The host is an address, not a name."""
     proxied: bool
+
+    @property
+    def tunnelled(self) -> bool:
+        """Whether the proxy only passes bytes on, to a server that speaks TLS."""
+        return self.proxied and self.url.startswith("https:")
 
 
 def admit(request: Request, settings: TransportSettings) -> Target | Failure:
@@ -38,7 +47,8 @@ def admit(request: Request, settings: TransportSettings) -> Target | Failure:
     host = str(parsed.hostname)
     port = int(parsed.port) if parsed.port else _PORTS[parsed.protocol]
     proxied = settings.proxy is not None and settings.proxy.serves(host)
-    target = Target(host, port, _is_address(host), proxied)
+    url = str(parsed.href).partition("#")[0]
+    target = Target(url, f"{parsed.pathname}{parsed.search}", host, port, _is_address(host), proxied)
     return _refusal(target, request, settings) or target
 
 

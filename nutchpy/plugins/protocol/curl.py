@@ -78,7 +78,7 @@ class CurlTransport:
         transfer.prepare(exchange, target)
         self._in_flight[token] = transfer
         self._by_handle[transfer.handle] = transfer
-        self._schedule(exchange)
+        self._schedule(exchange, deadlines.started)
         self._multi.add_handle(transfer.handle)
 
     def step(self, ready: Sequence[tuple[SelectorKey, int]]) -> list[tuple[int, ProtocolOutput]]:
@@ -157,20 +157,20 @@ class CurlTransport:
         del self._in_flight[transfer.exchange.token]
         self._idle.append(transfer)
 
-    def _schedule(self, exchange: Exchange) -> None:
-        expiry = exchange.deadlines.expiry()
-        if expiry is not None:
-            self._agenda.add(expiry[0], exchange.token)
+    def _schedule(self, exchange: Exchange, now: float) -> None:
+        look = exchange.deadlines.next_look(now)
+        if look is not None:
+            self._agenda.add(look, exchange.token)
 
     def _expire(self, now: float) -> None:
         """Break off what has passed a deadline; look again later at what has moved on meanwhile."""
         for token in self._agenda.due(now):
             transfer = self._in_flight.get(token)
-            expiry = transfer.exchange.deadlines.expiry() if transfer else None
-            if transfer is None or expiry is None:
+            if transfer is None:
                 continue
-            if expiry[0] > now:
-                self._schedule(transfer.exchange)
+            expiry = transfer.exchange.deadlines.expiry()
+            if expiry is None or expiry[0] > now:
+                self._schedule(transfer.exchange, now)
                 continue
             output = transfer.expire(Failure(ProtocolStatus.TIMEOUT, expiry[1]), now)
             self._release(transfer)

@@ -71,7 +71,7 @@ class Transfer:
         self._header_bytes = 0
         self._head_ended = False
         self._begun = False
-        self._proxied = False
+        self._target: Target
         self.exchange: Exchange
         self.handle = pycurl.Curl()
         for option, value in _constant_options(settings):
@@ -86,11 +86,11 @@ class Transfer:
         self._lines = []
         self._header_bytes = 0
         self._head_ended = self._begun = False
-        self._proxied = target.proxied
+        self._target = target
         request = exchange.request
         headers = request_headers(self._settings.headers, request.headers)
         setopt = self.handle.setopt
-        setopt(pycurl.URL, request.url.encode())
+        setopt(pycurl.URL, target.url)
         setopt(pycurl.HTTPHEADER, _header_lines(headers))
         setopt(pycurl.CONNECTTIMEOUT_MS, _milliseconds(request.timeouts.connect))
         setopt(pycurl.RESOLVE, [] if target.literal or target.proxied else _pins(target, request.pinned_ips))
@@ -99,8 +99,7 @@ class Transfer:
 
     def finish(self, error: tuple[int, str] | None, now: float) -> ProtocolOutput:
         """The outcome, now that libcurl is done with the transfer."""
-        self._begin()
-        self._take_notes()
+        self._conclude()
         exchange = self.exchange
         if error is None:
             cut = self._lines and not self._head_ended
@@ -111,16 +110,24 @@ class Transfer:
 
     def expire(self, failure: Failure, now: float) -> ProtocolOutput:
         """The outcome of a transfer that has passed a deadline."""
-        self._begin()
-        self._take_notes()
+        self._conclude()
         return self.exchange.end(failure, now)
+
+    def _conclude(self) -> None:
+        """Hand over what has not been yet. Before TLS stands, all headers are the proxy's."""
+        if not self._in_tunnel_mouth():
+            self._begin()
+        self._take_notes()
+
+    def _in_tunnel_mouth(self) -> bool:
+        return self._target.tunnelled and self.handle.getinfo(pycurl.APPCONNECT_TIME) == 0
 
     def _failure(self, code: int, message: str) -> Failure | None:
         if code == pycurl.E_WRITE_ERROR and (self.exchange.sated or self.exchange.too_large):
             return None
         status = _BY_CODE.get(code, ProtocolStatus.EXCEPTION)
         if code == pycurl.E_RECV_ERROR:
-            status = _receive_error(message)
+            status = ProtocolStatus.CONNECT_FAILED if self._in_tunnel_mouth() else _receive_error(message)
         return Failure(status, f"{message} (libcurl error {code})")
 
     def _header(self, line: bytes) -> int | None:
@@ -164,7 +171,7 @@ class Transfer:
         """Open the socket for an address that libcurl wants to connect to, unless it is one to keep away from."""
         family, kind, protocol, name = address
         ip = name[0].decode() if isinstance(name[0], bytes) else str(name[0])
-        if not self._proxied and not self.exchange.admits(ip):
+        if not self._target.proxied and not self.exchange.admits(ip):
             return int(pycurl.SOCKET_BAD)
         return _Lent(family, kind, protocol)
 

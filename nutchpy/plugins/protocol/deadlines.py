@@ -45,6 +45,14 @@ class Deadlines:
                 limits.append((self.started, times.connect, "no connection in"))
         return min(((since + limit, f"{what} {limit:g} s") for since, limit, what in limits if limit > 0), default=None)
 
+    def next_look(self, now: float) -> float | None:
+        """When to ask ``expiry`` again at the latest. An answer that begins may bring a deadline nearer, never by more
+        than its idle time; from then on deadlines only move away."""
+        idle = self._timeouts.idle
+        expiry = self.expiry()
+        soon = now + idle if idle > 0 and not self.answered else None
+        return min((when for when in (soon, expiry[0] if expiry else None) if when is not None), default=None)
+
 
 class Agenda:
     """When to look at which request again. An entry outlives its request: it is dropped when it comes to the top."""

@@ -19,6 +19,7 @@ from nutchpy.plugins.protocol.deadlines import Deadlines
 from nutchpy.plugins.protocol.settings import TransportSettings
 
 _FOLD: Final = re.compile(rb"\r?\n[ \t]+")
+_CODINGS_OF_TRANSFER: Final = frozenset({"", "identity", "chunked"})
 _NO_NEWS: Final = (
     ProtocolStatus.SUCCESS,
     ProtocolStatus.MOVED,
@@ -57,6 +58,7 @@ class Exchange:
         """An address the filter refused: what it comes to when no other address connects."""
         self.timings_ms: dict[str, int] = {}
         self.too_large = False
+        self._fault = ""
         self._decoder: BodyDecoder | None = None
         self._body: list[bytes] = []
 
@@ -65,7 +67,8 @@ class Exchange:
         self.http_status = http_status
         self.headers = headers
         self.http_version = http_version
-        encodings = [value for name, value in headers if name.lower() == "content-encoding"]
+        self._fault = _fault(headers)
+        encodings = _values(headers, "content-encoding")
         settings = self.settings
         self._decoder = BodyDecoder(
             encodings if settings.decode else [], self.request.content_limit, settings.ratio_limit
@@ -73,7 +76,7 @@ class Exchange:
 
     def body(self, data: bytes) -> bool:
         """Take a piece of the body; False when no more of it is wanted."""
-        if self._decoder is None:
+        if self._decoder is None or self._fault:
             return False
         piece = self._decoder.feed(data)
         if piece:
@@ -87,7 +90,7 @@ class Exchange:
     @property
     def sated(self) -> bool:
         """Whether the exchange itself said that it wants no more: breaking off is then no failure."""
-        return self._decoder is not None and self._decoder.stopped is not None
+        return bool(self._fault) or (self._decoder is not None and self._decoder.stopped is not None)
 
     def end(self, failure: Failure | None, now: float) -> ProtocolOutput:
         """What the exchange came to."""
@@ -95,7 +98,7 @@ class Exchange:
         body = b"" if (self.http_status or 0) < 200 else b"".join(self._body)
         status, message, truncated = self._outcome(failure, reason, bool(body))
         # A 200 whose body is not there answers nothing: nobody may take it for an empty page.
-        lost = status is not ProtocolStatus.SUCCESS and self.http_status in (None, 200)
+        lost = bool(self._fault) or (status is not ProtocolStatus.SUCCESS and self.http_status in (None, 200))
         return ProtocolOutput(
             url=self.request.url,
             protocol_status=status,
@@ -145,6 +148,8 @@ class Exchange:
         """Status, message and truncation; ``reason`` is the decoder's, ``some`` whether it gave any bytes."""
         if self.too_large:
             return ProtocolStatus.HEADERS_TOO_LARGE, f"headers are larger than {self.settings.header_limit} bytes", None
+        if self._fault:
+            return ProtocolStatus.BAD_RESPONSE, self._fault, None
         if self.http_status is None:
             return (*self._no_answer(failure), None)
         if reason in ("length", "ratio"):
@@ -192,6 +197,27 @@ def text_of(value: bytes) -> str:
         return value.decode("utf-8")
     except UnicodeDecodeError:
         return value.decode("latin-1")
+
+
+def lengths_of(headers: Headers) -> list[str]:
+    """The values of Content-Length that differ."""
+    parts = (part.strip() for value in _values(headers, "content-length") for part in value.split(","))
+    return list(dict.fromkeys(parts))
+
+
+def _fault(headers: Headers) -> str:
+    """What is wrong with a head that can be read in two ways, or in none. Chunks overrule lengths."""
+    codings = {part.strip().lower() for value in _values(headers, "transfer-encoding") for part in value.split(",")}
+    unasked = codings - _CODINGS_OF_TRANSFER
+    if unasked:
+        return f"transfer coding {', '.join(sorted(unasked))} was not asked for"
+    if len(set(_values(headers, "location"))) > 1:
+        return "several Location headers"
+    return "several Content-Length values" if len(lengths_of(headers)) > 1 else ""
+
+
+def _values(headers: Headers, name: str) -> list[str]:
+    return [value for key, value in headers if key.lower() == name]
 
 
 def _unfolded(lines: Sequence[bytes]) -> list[bytes]:

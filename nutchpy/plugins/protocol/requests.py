@@ -23,7 +23,6 @@ import requests.adapters
 import urllib3.exceptions
 
 from nutchpy.conf.layers import Conf
-from nutchpy.core import urls
 from nutchpy.core.content import ProtocolOutput
 from nutchpy.core.errors import PluginError
 from nutchpy.core.protocol_status import ProtocolStatus
@@ -60,14 +59,6 @@ class GuardedAdapter(requests.adapters.HTTPAdapter):
         if proxy.startswith("http"):
             manager.pool_classes_by_scheme = self._connection_pools
         return manager
-
-    def request_url(self, request: requests.PreparedRequest, proxies: Any) -> str:
-        """The target of the request line, as the URL has it: requests would tidy it up."""
-        url = request.url or ""
-        parsed = urls.parse(url)
-        if parsed is None or (proxies and url.startswith("http://")):
-            return url.partition("#")[0]
-        return f"{parsed.pathname}{parsed.search}"
 
 
 class RequestsTransport:
@@ -119,7 +110,7 @@ class RequestsTransport:
             self._done.append((token, exchange.end(target, exchange.deadlines.started)))
             return
         job = self._in_flight[token] = Job(exchange, target)
-        self._schedule(exchange)
+        self._schedule(exchange, exchange.deadlines.started)
         if len(self._in_flight) > self._workers:
             self._hire()
         self._jobs.put(job)
@@ -173,21 +164,21 @@ class RequestsTransport:
         self._workers -= 1
         self._conclude(job, output)
 
-    def _schedule(self, exchange: Exchange, grace: float = 0.0) -> None:
-        expiry = exchange.deadlines.expiry()
-        if expiry is not None:
-            self._agenda.add(expiry[0] + grace, exchange.token)
+    def _schedule(self, exchange: Exchange, now: float) -> None:
+        look = exchange.deadlines.next_look(now)
+        if look is not None:
+            self._agenda.add(look, exchange.token)
 
     def _expire(self, now: float) -> None:
         for token in self._agenda.due(now):
             job = self._in_flight.get(token)
-            expiry = job.exchange.deadlines.expiry() if job else None
-            if job is None or expiry is None:
+            if job is None:
                 continue
+            expiry = job.exchange.deadlines.expiry()
             if job.expired is not None:
                 self._abandon(job, job.exchange.lose(job.expired, now))
-            elif expiry[0] > now:
-                self._schedule(job.exchange)
+            elif expiry is None or expiry[0] > now:
+                self._schedule(job.exchange, now)
             else:
                 job.shut(Failure(ProtocolStatus.TIMEOUT, expiry[1]))
                 self._agenda.add(now + _GRACE, token)
@@ -226,10 +217,10 @@ class RequestsTransport:
     def _carry(self, job: Job) -> None:
         """Send the request, read the answer until its end or until it is enough."""
         exchange = job.exchange
-        prepared = self._prepared(exchange.request)
+        prepared = self._prepared(job)
         proxies = {"http": url, "https": url} if (url := self._proxy_url(job)) else {}
         times = exchange.request.timeouts
-        adapter = self._session.get_adapter(exchange.request.url)
+        adapter = self._session.get_adapter(job.target.url)
         response = adapter.send(
             prepared,
             stream=True,
@@ -245,14 +236,14 @@ class RequestsTransport:
         finally:
             response.close()
 
-    def _prepared(self, request: Request) -> requests.PreparedRequest:
+    def _prepared(self, job: Job) -> requests.PreparedRequest:
         """The request as it is to be sent: not by requests' own preparation, which rewrites the URL."""
         prepared = requests.PreparedRequest()
-        headers = request_headers(self._settings.headers, request.headers)
+        headers = request_headers(self._settings.headers, job.exchange.request.headers)
         prepared.prepare_method("GET")
-        prepared.url = request.url
+        prepared.url = job.target.url
         prepared.prepare_headers({name: value.encode() for name, value in headers})
-        prepared.prepare_auth(self._session.auth or (), request.url)
+        prepared.prepare_auth(self._session.auth or (), job.target.url)
         return prepared
 
     def _proxy_url(self, job: Job) -> str:

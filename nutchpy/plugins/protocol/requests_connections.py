@@ -20,13 +20,11 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
 
-from nutchpy.core.content import Headers
 from nutchpy.plugins.protocol.admission import Target
-from nutchpy.plugins.protocol.exchange import Exchange, Failure, headers_of
+from nutchpy.plugins.protocol.exchange import Exchange, Failure, headers_of, lengths_of
 from nutchpy.plugins.protocol.requests_errors import BadHead
 
 _VERSIONS: Final = {10: "1.0", 11: "1.1"}
-_CODINGS_OF_TRANSFER: Final = frozenset({"", "identity", "chunked"})
 
 Pools = dict[str, type[HTTPConnectionPool]]
 
@@ -128,10 +126,13 @@ class _Response(http.client.HTTPResponse):
         if self.fp is not None:
             self.fp = file
         headers = headers_of(tap.lines[1:])
-        fault = _fault_of_lines(tap.lines[1:]) or _fault(headers)
+        fault = _fault(tap.lines[1:])
         if fault:
             self._close_conn()  # type: ignore[attr-defined]
             raise BadHead(fault)
+        lengths = lengths_of(headers)
+        if not self.chunked and self.length is None and len(lengths) == 1 and lengths[0].isdecimal():
+            self.length = int(lengths[0])  # "30, 30": http.client does not read it
         self._exchange.begin(self.status, headers, _VERSIONS.get(self.version))
 
     def _read_status(self) -> tuple[str, int, str]:
@@ -162,14 +163,16 @@ class _Watched(HTTPConnection):
         self.current().exchange.deadlines.connected()
         self._note("tls" if isinstance(self, HTTPSConnection) else "connect")
 
-    def putrequest(self, *arguments: Any, **options: Any) -> None:
+    def putrequest(self, method: str, url: str, *arguments: Any, **options: Any) -> None:
+        """Send our request line: urllib3 would tidy the target up."""
         job = self.current()
+        forwarded = job.target.proxied and not job.target.tunnelled
         job.reused = self.sock is not None
         if self.sock is not None:
             job.exchange.deadlines.connected()
             job.exchange.ip = self.sock.getpeername()[0]
             job.bind(self.sock.fileno())
-        super().putrequest(*arguments, **options)
+        super().putrequest(method, job.target.url if forwarded else job.target.path, *arguments, **options)
 
     def getresponse(self) -> Any:
         self.response_class = functools.partial(_Response, self.current().exchange)  # type: ignore[assignment]
@@ -233,27 +236,11 @@ def _open(connection: _Watched, job: Job, ip: str) -> socket.socket:
     return sock
 
 
-def _fault_of_lines(lines: Sequence[bytes]) -> str:
-    """The same of header lines as they came; the last is the empty one."""
+def _fault(lines: Sequence[bytes]) -> str:
+    """What libcurl refuses too, and http.client does not see. The last line is the empty one."""
     if lines[-1] == b"":
         return "headers end early"
     if any(b"\0" in line for line in lines):
         return "NUL byte in header"
     bare = any(b":" not in line and line[:1] not in b" \t" for line in lines[:-1])
     return "header without colon" if bare else ""
-
-
-def _fault(headers: Headers) -> str:
-    """What libcurl refuses too, and http.client does not see: a head that can be read in two ways, or in none."""
-    codings = {part.strip().lower() for value in _values(headers, "transfer-encoding") for part in value.split(",")}
-    if codings - _CODINGS_OF_TRANSFER:
-        return f"transfer coding {', '.join(sorted(codings))} was not asked for"
-    if len(set(_values(headers, "location"))) > 1:
-        return "several Location headers"
-    if len({part.strip() for value in _values(headers, "content-length") for part in value.split(",")}) > 1:
-        return "several Content-Length values"
-    return ""
-
-
-def _values(headers: Headers, name: str) -> list[str]:
-    return [value for key, value in headers if key.lower() == name]

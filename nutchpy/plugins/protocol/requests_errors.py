@@ -17,9 +17,9 @@ from nutchpy.plugins.protocol.exchange import Failure
 _MEANINGS: Final[tuple[tuple[ProtocolStatus, tuple[type[BaseException], ...]], ...]] = (
     (ProtocolStatus.TLS_FAILED, (ssl.SSLError, ssl.CertificateError, urllib3.exceptions.SSLError)),
     (ProtocolStatus.DNS_FAILED, (socket.gaierror, urllib3.exceptions.NameResolutionError)),
+    (ProtocolStatus.CONNECT_FAILED, (urllib3.exceptions.NewConnectionError, ConnectionRefusedError)),
     (ProtocolStatus.TIMEOUT, (TimeoutError, urllib3.exceptions.TimeoutError)),
-    (ProtocolStatus.CONNECT_FAILED, (urllib3.exceptions.ProxyError, urllib3.exceptions.NewConnectionError)),
-    (ProtocolStatus.CONNECT_FAILED, (requests.exceptions.ProxyError, ConnectionRefusedError)),
+    (ProtocolStatus.CONNECT_FAILED, (urllib3.exceptions.ProxyError, requests.exceptions.ProxyError)),
     (ProtocolStatus.EXCEPTION, (http.client.RemoteDisconnected, ConnectionError)),
     (ProtocolStatus.HEADERS_TOO_LARGE, (http.client.LineTooLong,)),
     (ProtocolStatus.BAD_RESPONSE, (http.client.BadStatusLine, http.client.UnknownProtocol)),

@@ -43,6 +43,7 @@ def test_same_answers(name: str, case: Case) -> None:
     output = run(case, TRANSPORTS[name])
     assert outcome(output) == expected, f"{output.message} {reason}"
     assert output.message or output.protocol_status in SILENT
+    assert output.elapsed_ms < 3000
 
 
 def test_differences_name_cases_of_the_suite_and_do_differ() -> None:
