@@ -1,0 +1,34 @@
+"""Parsing: from bodies to the rows of the parse tables, in worker processes that may be killed.
+
+Used by the parse stage, and by the fetcher when it parses.
+
+    with ParsePool(conf) as pool:                                   # pool.py: no threads; fits any event loop
+        pool.submit(PagesJob([PageInput(content, score, depth)]), token)
+        ... select on pool.fileno() until pool.deadline(), then
+        for done in pool.step():
+            [parsed] = done.answer                                  # ParsedPage: status, outlinks, links, signature, …
+            counters += done.counters
+
+    tables = rows.tables([parsed, …])                               # parse_text, parse_data, crawl_parse in Arrow
+    output.write_parts(segment, name, tables)                       # published in that order; crawl_parse commits
+
+``PageParser(conf).parse(PageInput(…))`` does one page in this process, for checkers and tests.
+"""
+
+from nutchpy.parsing.jobs import Job, PagesJob, RowGroupJob
+from nutchpy.parsing.outlinks import Link, OutlinkRules
+from nutchpy.parsing.page import PageInput, PageParser, ParsedPage
+from nutchpy.parsing.pool import Completion, ParsePool
+
+__all__ = [
+    "Completion",
+    "Job",
+    "Link",
+    "OutlinkRules",
+    "PageInput",
+    "PageParser",
+    "PagesJob",
+    "ParsePool",
+    "ParsedPage",
+    "RowGroupJob",
+]

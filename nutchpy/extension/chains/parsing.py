@@ -32,6 +32,8 @@ class Parsers(Chain):
         name, parser = found
         try:
             return parser.parse(content)
+        except MemoryError:
+            raise  # the process is at its limit: that is for its owner to tell
         except Exception as error:  # noqa: BLE001  a parser's fault costs this page
             self.failed(name, content.url, error)
             return Parse(ParseStatus.EXCEPTION, message=f"{name}: {type(error).__name__}: {error}")
@@ -52,6 +54,8 @@ class ParseFilters(Chain):
         for name, plugin in self._filters:
             try:
                 parse = plugin.filter(content, parse, soup)
+            except MemoryError:
+                raise
             except Exception as error:  # noqa: BLE001  a plugin's fault costs its addition to this page
                 self.failed(name, content.url, error)
         return parse

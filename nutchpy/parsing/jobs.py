@@ -1,0 +1,132 @@
+"""Jobs: what a worker process is asked to do. Each is a run of pages; one of them may be marked as failed beforehand.
+
+A job tells a Board before it begins a page. If the process dies of that page, the job is given to another process
+``without`` it: the page then comes out with the status it died of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Protocol, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from nutchpy.core.content import Content
+from nutchpy.core.errors import DamagedError
+from nutchpy.core.parse import ParseStatus
+from nutchpy.parsing import rows
+from nutchpy.parsing.board import Board
+from nutchpy.parsing.page import PageInput, PageParser, ParsedPage
+
+Failures = Mapping[int, tuple[ParseStatus, str]]
+"""Pages that a process died of: their number within the job, what it died of."""
+BATCH_ROWS: Final = 16
+
+
+class Job(Protocol):
+    """Picklable. ``run`` in a worker, everything else in its parent."""
+
+    def run(self, parser: PageParser, board: Board) -> Any:
+        """Do it; the answer pickles."""
+        ...
+
+    def without(self, page: int, status: ParseStatus, message: str) -> Self:
+        """The same job, that page given up."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PagesJob:
+    """Pages handed over in memory; answers a ParsedPage for each."""
+
+    pages: Sequence[PageInput]
+    failures: Failures = field(default_factory=dict)
+
+    def run(self, parser: PageParser, board: Board) -> list[ParsedPage]:
+        """Parse them."""
+        return list(_parsed(enumerate(self.pages), self.failures, parser, board))
+
+    def without(self, page: int, status: ParseStatus, message: str) -> Self:
+        """That page given up."""
+        return replace(self, failures={**self.failures, page: (status, message)})
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroupJob:
+    """Pages of one row group of a content part, read by the worker itself; answers the parse tables of them."""
+
+    path: Path
+    group: int
+    scores: Mapping[int, tuple[float, int]]
+    """Score and depth of each page that is to be parsed, by its row in the group."""
+    store_text: bool = True
+    failures: Failures = field(default_factory=dict)
+
+    def run(self, parser: PageParser, board: Board) -> dict[str, bytes]:
+        """Read and parse them; each table comes as an Arrow stream."""
+        found = list(_parsed(self._pages(), self.failures, parser, board))
+        tables = rows.tables(found, store_text=self.store_text)
+        return {name: _stream(table) for name, table in tables.items()}
+
+    def without(self, page: int, status: ParseStatus, message: str) -> Self:
+        """That page given up."""
+        return replace(self, failures={**self.failures, page: (status, message)})
+
+    def _pages(self) -> Iterator[tuple[int, PageInput]]:
+        try:
+            with pq.ParquetFile(self.path, buffer_size=1 << 20) as file:
+                start = 0
+                for batch in file.iter_batches(BATCH_ROWS, row_groups=[self.group], use_threads=False):
+                    wanted = [row for row in range(batch.num_rows) if start + row in self.scores]
+                    for row, content in zip(wanted, contents(batch.take(pa.array(wanted, pa.int64()))), strict=True):
+                        score, depth = self.scores[start + row]
+                        yield start + row, PageInput(content, score, depth)
+                    start += batch.num_rows
+        except (OSError, pa.ArrowException) as error:
+            raise DamagedError(f"{self.path} cannot be read: {error}") from error
+
+
+def contents(batch: pa.RecordBatch) -> Iterator[Content]:
+    """Rows of the content table as values."""
+    for row in batch.to_pylist():
+        yield Content(
+            url=row["url"],
+            base_url=row["base_url"],
+            content_type=row["content_type"],
+            headers=[(header["name"], header["value"]) for header in row["headers"] or ()],
+            content=row["content"],
+            fetch_time=row["fetch_time"],
+            truncated=row["truncated"],
+        )
+
+
+def table_of(stream: bytes) -> pa.Table:
+    """The table that a worker sent."""
+    with pa.ipc.open_stream(stream) as reader:
+        return reader.read_all()
+
+
+def _parsed(
+    pages: Iterable[tuple[int, PageInput]], failures: Failures, parser: PageParser, board: Board
+) -> Iterator[ParsedPage]:
+    for number, page in pages:
+        if number in failures:
+            yield parser.failed(page, *failures[number])
+            continue
+        board.begin(number)
+        try:
+            parsed = parser.parse(page)
+        except MemoryError:
+            parsed = None  # leave the handler first: its traceback holds what took the memory
+        board.end()
+        yield parsed or parser.failed(page, ParseStatus.MEMORY, "out of memory")
+
+
+def _stream(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
