@@ -6,6 +6,7 @@ Each run makes a new folder. Every stage is a process of its own, started as a u
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -20,6 +21,10 @@ from nutchpy.testing.site_server import SiteServer
 
 DEPTH: Final = 3
 
+LOG: Final = "stages.log"
+"""Where the log lines of all stages go; what they say to the person at the terminal is shown."""
+_LOGGED: Final = re.compile(r"\d{4}-\d\d-\d\d [\d:,]+ (?:DEBUG|INFO) ")
+
 SITE_TOML: Final = """\
 # Settings of this crawl alone: a stage reads conf/ in the crawl folder.
 [http]
@@ -27,7 +32,7 @@ SITE_TOML: Final = """\
 "filter.ipaddress.exclude" = []         # the demo site stands on loopback, which is refused by default
 
 [fetcher]
-"server.delay" = 0.1                    # seconds between two pages of a host; real sites get the default, 5
+"server.delay" = 0.05                   # seconds between two pages of a host; real sites get the default, 5
 """
 
 QUESTIONS: Final = (
@@ -107,15 +112,21 @@ class Shell:
             cwd=self.folder,
             env=_environment(),
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
             check=False,
         )
-        output = done.stdout.decode(errors="replace")
-        if output:
-            self.console.line(output.rstrip("\n"))
+        with (self.folder / LOG).open("a", encoding="utf-8") as log:
+            log.write(done.stderr)
+        for line in [
+            *(line for line in done.stderr.splitlines() if not _LOGGED.match(line)),
+            *done.stdout.splitlines(),
+        ]:
+            self.console.line(line)
         if done.returncode != 0:
             raise StageFailedError(words[0], done.returncode)
-        return output.splitlines()
+        return done.stdout.splitlines()
 
 
 def _environment() -> dict[str, str]:
@@ -177,6 +188,7 @@ def _farewell(console: Console, folder: Path, seconds: float) -> None:
         ("crawl/segments/", "what was fetched and parsed, a folder a round"),
         ("crawl/linkdb/", "who links to whom"),
         ("crawl/runs.jsonl", "what each stage did"),
+        (LOG, "what the stages logged"),
     ):
         console.line(f"  {path:<18}{meaning}")
     console.line(f'Ask on:   bin/nutch sql -dir "{folder}/crawl" "SELECT url, title FROM pages LIMIT 10"')

@@ -116,7 +116,7 @@ _HANDBOOK_ROBOTS = """\
 User-agent: *
 Disallow: /private/
 Disallow: /*?print=
-Crawl-delay: 0.15
+Crawl-delay: 0.1
 """
 
 
@@ -234,7 +234,7 @@ def journal_site(handbook: str, journal: str) -> Site:
     more = _list([*by_year, ("/shop/", "Shop"), ("/calendar?week=1", "Calendar")])
     latest = _list((entry.path, entry.title) for entry in entries[:3])
     home = html("The Lantern Journal", f'<h1>Journal</h1>{latest}{more}<p><a href="{handbook}/">Handbook</a></p>')
-    robots = f"User-agent: *\nCrawl-delay: 0.1\nSitemap: {journal}/sitemap.xml\n"
+    robots = f"User-agent: *\nCrawl-delay: 0.05\nSitemap: {journal}/sitemap.xml\n"
     site = Site(
         {"/": home, "/robots.txt": text(robots), "/shop/": _shop(), "/shop/item": _item, "/calendar": _calendar}
     )
