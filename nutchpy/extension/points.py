@@ -101,6 +101,11 @@ class Request(Protocol):
         """Addresses the resolver chose for the host; empty lets the transport resolve."""
         ...
 
+    @property
+    def decode(self) -> bool:
+        """Undo the body's content codings; False leaves it as sent."""
+        ...
+
 
 class Transport(Configurable, Protocol):
     """Carries requests to servers and answers to the loop. Single-threaded towards its caller: never blocks.

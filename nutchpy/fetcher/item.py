@@ -40,6 +40,7 @@ class Request:
     timeouts: Timeouts
     content_limit: int
     pinned_ips: Sequence[str] = ()
+    decode: bool = True
 
 
 @dataclass(frozen=True, slots=True)

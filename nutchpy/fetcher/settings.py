@@ -123,6 +123,7 @@ def _page(conf: Conf) -> PageSettings:
         content_limit=conf.integer("http.content.limit"),
         conditional=conf.flag("http.enable.if.modified.since.header"),
         cookies=conf.flag("http.enable.cookie.header"),
+        decode=conf.flag("http.content.decode"),
     )
 
 

@@ -33,6 +33,7 @@ class PlainRequest:
     timeouts: PlainTimeouts = field(default_factory=PlainTimeouts)
     content_limit: int = 1 << 20
     pinned_ips: Sequence[str] = ()
+    decode: bool = True
 
 
 class Client:

@@ -56,6 +56,7 @@ class Case:
     settings: Mapping[str, Value] = field(default_factory=dict)
     timeouts: PlainTimeouts = field(default_factory=PlainTimeouts)
     content_limit: int = 1 << 20
+    decode: bool = True
 
     def __str__(self) -> str:
         return self.name
@@ -70,7 +71,9 @@ def transport_conf(settings: Mapping[str, Value] | None = None) -> Conf:
 def run(case: Case, make: MakeTransport) -> ProtocolOutput:
     """Serve the script, fetch it once."""
     with RawServer(case.script) as server, Client(make(transport_conf(case.settings))) as client:
-        request = PlainRequest(server.url(), timeouts=case.timeouts, content_limit=case.content_limit)
+        request = PlainRequest(
+            server.url(), timeouts=case.timeouts, content_limit=case.content_limit, decode=case.decode
+        )
         return client.fetch(request)
 
 
@@ -273,7 +276,7 @@ _CODED: Final = (
         "left as sent",
         [Send(_OK + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(_TEXT, mtime=0))],
         success(gzip.compress(_TEXT, mtime=0), ("Content-Encoding", "gzip")),
-        {"http.content.decode": False},
+        decode=False,
     ),
 )
 

@@ -28,6 +28,8 @@ class PageSettings:
     """Send If-None-Match and If-Modified-Since."""
     cookies: bool
     """Send the ``Cookie`` of the row's metadata."""
+    decode: bool = True
+    """Undo content codings; False keeps bodies as sent."""
 
 
 class ProtocolHandler:
@@ -66,7 +68,7 @@ class ProtocolHandler:
         item.conditional = bool(headers)
         if settings.cookies and item.row.get("metadata"):
             headers += [("Cookie", value) for key, value in item.row["metadata"] if key == "Cookie"]
-        request = Request(item.url, headers, settings.timeouts, settings.content_limit, item.ips)
+        request = Request(item.url, headers, settings.timeouts, settings.content_limit, item.ips, settings.decode)
         item.requested = True
         item.token = self._traffic.start(request, lambda output: self._arrived(item, output))
 

@@ -69,10 +69,8 @@ class Exchange:
         self.http_version = http_version
         self._fault = _fault(headers)
         encodings = _values(headers, "content-encoding")
-        settings = self.settings
-        self._decoder = BodyDecoder(
-            encodings if settings.decode else [], self.request.content_limit, settings.ratio_limit
-        )
+        wanted = self.request
+        self._decoder = BodyDecoder(encodings if wanted.decode else [], wanted.content_limit, self.settings.ratio_limit)
 
     def body(self, data: bytes) -> bool:
         """Take a piece of the body; False when no more of it is wanted."""

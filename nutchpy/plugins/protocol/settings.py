@@ -47,7 +47,6 @@ class TransportSettings:
     addresses: AddressFilter
     header_limit: int
     ratio_limit: int
-    decode: bool
     keep_partial: bool
     """Keep what came of a body before a deadline."""
     verify: bool
@@ -65,7 +64,6 @@ class TransportSettings:
             ),
             header_limit=conf.integer("http.header.limit"),
             ratio_limit=conf.integer("http.content.ratio"),
-            decode=conf.flag("http.content.decode"),
             keep_partial=conf.flag("http.partial.truncated"),
             verify=conf.flag("http.tls.certificates.check"),
             http2=conf.flag("http.useHttp2"),
