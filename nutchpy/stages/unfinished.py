@@ -18,6 +18,7 @@ from nutchpy.stages.context import Context, Outcome
 from nutchpy.stages.options import Options, argument
 from nutchpy.storage.database import Database, Generation
 from nutchpy.storage.parts import PartName, covered
+from nutchpy.storage.runs import read_runs
 from nutchpy.storage.segment import Segment, segments_in
 
 EXAMPLE: Final = "nutchpy unfinished crawl"
@@ -84,9 +85,15 @@ def next_stage(segment: Segment, crawldb: Generation, linkdb: Generation | None)
 
 
 def dedup_is_due(crawl: Path) -> bool:
-    """Whether updatedb was the last to change the crawldb."""
+    """Whether duplicates were not looked for since updatedb changed the crawldb.
+
+    A dedup that finds none leaves the crawldb as it is, and only its line in ``runs.jsonl`` tells of it.
+    """
     crawldb = Database(crawl / "crawldb", "crawldb").current_or_none()
-    return crawldb is not None and crawldb.meta.made_by == "updatedb"
+    if crawldb is None or crawldb.meta.made_by != "updatedb":
+        return False
+    ran = (run for run in read_runs(crawl) if run.get("stage") == "dedup" and run.get("exit") == 0)
+    return not any(datetime.fromisoformat(run["start"]) >= datetime.fromisoformat(crawldb.meta.made_at) for run in ran)
 
 
 def _names(segment: Segment, table: str) -> list[PartName]:

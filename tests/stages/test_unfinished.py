@@ -10,6 +10,7 @@ import pytest
 
 from nutchpy.stages.unfinished import dedup_is_due, unfinished_segments
 from nutchpy.storage.database import Database
+from nutchpy.storage.runs import append_run
 from nutchpy.storage.segment import Segment
 from nutchpy.testing.crawls import LATER, NOW, add_fetch, add_parse, make_crawldb, make_linkdb, make_segment
 
@@ -86,6 +87,16 @@ def test_dedup_is_due_after_updatedb_alone(tmp_path: Path, made_by: str, due: bo
     crawldb = make_crawldb(tmp_path / "crawldb", [A])
     with crawldb.locked(), crawldb.replacing(made_by, NOW, 0) as draft:
         draft.meta = replace(draft.meta, rows=0)
+    assert dedup_is_due(tmp_path) is due
+
+
+@pytest.mark.parametrize(("exit_code", "hours", "due"), [(0, 1, False), (5, 1, True), (0, -1, True)])
+def test_dedup_that_found_nothing_counts(tmp_path: Path, exit_code: int, hours: int, due: bool) -> None:
+    crawldb = make_crawldb(tmp_path / "crawldb", [A])
+    with crawldb.locked(), crawldb.replacing("updatedb", NOW, 0) as draft:
+        draft.meta = replace(draft.meta, rows=0)
+    start = (NOW + timedelta(hours=hours)).isoformat()
+    append_run(tmp_path, {"stage": "dedup", "start": start, "exit": exit_code})
     assert dedup_is_due(tmp_path) is due
 
 
