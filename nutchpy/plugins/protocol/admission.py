@@ -7,7 +7,6 @@ connects, so what can be judged is judged here: literal addresses always, names 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from ipaddress import ip_address
 from typing import Final
 
 from nutchpy.core import urls
@@ -24,7 +23,7 @@ class Target:
     """Where a request goes."""
 
     url: str
-    """The URL as the standard writes it, without fragment."""
+    """The URL as the standard writes it, without credentials and fragment."""
     path: str
     """Its path and query: the target of the request line."""
     host: str
@@ -47,8 +46,9 @@ def admit(request: Request, settings: TransportSettings) -> Target | Failure:
     host = str(parsed.hostname)
     port = int(parsed.port) if parsed.port else _PORTS[parsed.protocol]
     proxied = settings.proxy is not None and settings.proxy.serves(host)
-    url = str(parsed.href).partition("#")[0]
-    target = Target(url, f"{parsed.pathname}{parsed.search}", host, port, _is_address(host), proxied)
+    path = f"{parsed.pathname}{parsed.search}"
+    url = f"{parsed.protocol}//{parsed.host}{path}"
+    target = Target(url, path, host, port, _is_address(host), proxied)
     return _refusal(target, request, settings) or target
 
 
@@ -69,10 +69,5 @@ def _refusal(target: Target, request: Request, settings: TransportSettings) -> F
 
 
 def _is_address(host: str) -> bool:
-    if host[:1] == "[":
-        return True
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
+    """Of a host as the URL standard writes it: one that ends in a number is an IPv4 address."""
+    return host[:1] == "[" or host.rpartition(".")[2].isdigit()

@@ -67,6 +67,8 @@ class CurlTransport:
 
     def start(self, token: int, request: Request) -> None:
         """Begin a request, or note at once that it may not be made."""
+        if self._selector is None:
+            raise RuntimeError("the transport is not attached to a selector")
         # libcurl minds the connect deadline: it alone knows when the connection stands.
         deadlines = Deadlines(request.timeouts, time.monotonic(), connected=True)
         exchange = Exchange(token, request, self._settings, deadlines)
@@ -124,7 +126,7 @@ class CurlTransport:
         """libcurl's wish to have a socket watched, for these events or no more."""
         selector = self._selector
         if selector is None:
-            raise RuntimeError("the transport is not attached to a selector")
+            return
         known = descriptor in selector.get_map()
         if what == pycurl.POLL_REMOVE:
             if known:

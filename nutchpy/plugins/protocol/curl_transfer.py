@@ -11,7 +11,7 @@ from typing import Any, Final
 import certifi
 import pycurl
 
-from nutchpy.core.content import ProtocolOutput
+from nutchpy.core.content import Headers, ProtocolOutput
 from nutchpy.core.protocol_status import ProtocolStatus
 from nutchpy.plugins.protocol.admission import Target
 from nutchpy.plugins.protocol.exchange import Exchange, Failure, headers_of
@@ -67,6 +67,7 @@ class Transfer:
 
     def __init__(self, settings: TransportSettings) -> None:
         self._settings = settings
+        self._default_lines = _header_lines(request_headers(settings.headers, ()))
         self._lines: list[bytes] = []
         self._header_bytes = 0
         self._head_ended = False
@@ -88,14 +89,18 @@ class Transfer:
         self._head_ended = self._begun = False
         self._target = target
         request = exchange.request
-        headers = request_headers(self._settings.headers, request.headers)
         setopt = self.handle.setopt
         setopt(pycurl.URL, target.url)
-        setopt(pycurl.HTTPHEADER, _header_lines(headers))
+        setopt(pycurl.HTTPHEADER, self._header_lines(request.headers))
         setopt(pycurl.CONNECTTIMEOUT_MS, _milliseconds(request.timeouts.connect))
-        setopt(pycurl.RESOLVE, [] if target.literal or target.proxied else _pins(target, request.pinned_ips))
+        setopt(pycurl.RESOLVE, [] if target.literal else _pins(target, request.pinned_ips))
         if self._settings.proxy is not None:
             setopt(pycurl.PROXY, self._settings.proxy.url if target.proxied else "")
+
+    def _header_lines(self, own: Headers) -> list[bytes]:
+        if not own:
+            return self._default_lines
+        return _header_lines(request_headers(self._settings.headers, own))
 
     def finish(self, error: tuple[int, str] | None, now: float) -> ProtocolOutput:
         """The outcome, now that libcurl is done with the transfer."""

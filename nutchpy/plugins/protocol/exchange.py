@@ -7,7 +7,7 @@ is decided what that comes to: which limit was hit, what is kept of a body that 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,6 +19,7 @@ from nutchpy.plugins.protocol.deadlines import Deadlines
 from nutchpy.plugins.protocol.settings import TransportSettings
 
 _FOLD: Final = re.compile(rb"\r?\n[ \t]+")
+_FRAMING: Final = ("transfer-encoding", "location", "content-length")
 _CODINGS_OF_TRANSFER: Final = frozenset({"", "identity", "chunked"})
 _NO_NEWS: Final = (
     ProtocolStatus.SUCCESS,
@@ -68,7 +69,7 @@ class Exchange:
         self.headers = headers
         self.http_version = http_version
         self._fault = _fault(headers)
-        encodings = _values(headers, "content-encoding")
+        encodings = [value for name, value in headers if name.lower() == "content-encoding"]
         wanted = self.request
         self._decoder = BodyDecoder(encodings if wanted.decode else [], wanted.content_limit, self.settings.ratio_limit)
 
@@ -185,12 +186,14 @@ def refusal(ip: str, reason: str) -> Failure:
 def headers_of(lines: Sequence[bytes]) -> list[tuple[str, str]]:
     """Header lines as (name, value) pairs in their order; folded lines unfolded, lines without a colon left out."""
     pairs = (line.partition(b":") for line in _unfolded(lines))
-    return [(text_of(name.strip()), text_of(value)) for name, colon, value in pairs if colon and name.strip()]
+    return [(text_of(name), text_of(value)) for name, colon, value in pairs if colon and name.strip()]
 
 
 def text_of(value: bytes) -> str:
     """A header value as text: UTF-8 when it is, else Latin-1; folds become a space."""
-    value = _FOLD.sub(b" ", value).strip(b" \t\r\n\0")
+    value = value.strip(b" \t\r\n\0")
+    if b"\n" in value:
+        value = _FOLD.sub(b" ", value)
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError:
@@ -199,23 +202,26 @@ def text_of(value: bytes) -> str:
 
 def lengths_of(headers: Headers) -> list[str]:
     """The values of Content-Length that differ."""
-    parts = (part.strip() for value in _values(headers, "content-length") for part in value.split(","))
-    return list(dict.fromkeys(parts))
+    return _parts(value for name, value in headers if name.lower() == "content-length")
 
 
 def _fault(headers: Headers) -> str:
-    """What is wrong with a head that can be read in two ways, or in none. Chunks overrule lengths."""
-    codings = {part.strip().lower() for value in _values(headers, "transfer-encoding") for part in value.split(",")}
-    unasked = codings - _CODINGS_OF_TRANSFER
+    """What is wrong with a head that can be read in two ways, or in none."""
+    framing: dict[str, list[str]] = {name: [] for name in _FRAMING}
+    for name, value in headers:
+        if (lower := name.lower()) in framing:
+            framing[lower].append(value)
+    unasked = set(_parts(framing["transfer-encoding"])) - _CODINGS_OF_TRANSFER
     if unasked:
         return f"transfer coding {', '.join(sorted(unasked))} was not asked for"
-    if len(set(_values(headers, "location"))) > 1:
+    if len(set(framing["location"])) > 1:
         return "several Location headers"
-    return "several Content-Length values" if len(lengths_of(headers)) > 1 else ""
+    return "several Content-Length values" if len(_parts(framing["content-length"])) > 1 else ""
 
 
-def _values(headers: Headers, name: str) -> list[str]:
-    return [value for key, value in headers if key.lower() == name]
+def _parts(values: Iterable[str]) -> list[str]:
+    """The parts of comma-separated values, each once."""
+    return list(dict.fromkeys(part.strip().lower() for value in values for part in value.split(",")))
 
 
 def _unfolded(lines: Sequence[bytes]) -> list[bytes]:

@@ -85,7 +85,7 @@ class RequestsTransport:
         if not settings.verify:
             warnings.simplefilter("ignore", urllib3.exceptions.InsecureRequestWarning)
         if settings.proxy is not None and settings.proxy.socks:
-            _need_socks()
+            _need_socks(settings.proxy)
         return cls(settings)
 
     def make_session(self) -> requests.Session:
@@ -262,7 +262,10 @@ def _with_credentials(proxy: Proxy) -> str:
     return proxy.url.replace("://", f"://{user}@", 1)
 
 
-def _need_socks() -> None:
+def _need_socks(proxy: Proxy) -> None:
+    if not proxy.remote_names:
+        # PySocks would resolve the name once more: to another address, if the name's owner likes.
+        raise PluginError("a SOCKS proxy with protocol.http=requests needs http.proxy.resolve=remote; or use curl")
     if importlib.util.find_spec("socks") is None:
         raise PluginError("http.proxy.type=SOCKS with protocol.http=requests needs PySocks: pip install PySocks")
 

@@ -113,6 +113,14 @@ def test_request_target_is_the_urls(client: MakeClient, serve: Serve, path: str,
     assert head(server)[0] == f"GET {target} HTTP/1.1"
 
 
+def test_credentials_in_a_url_are_not_sent(client: MakeClient, serve: Serve) -> None:
+    server = serve([Send(OK)])
+    output = client().fetch(PlainRequest(server.url("/x").replace("//", "//me:secret@")))
+    line, headers = head(server)
+    assert (output.content, line) == (b"body", "GET /x HTTP/1.1")
+    assert "authorization" not in headers
+
+
 def test_output_tells_url_address_version_bytes_and_times(client: MakeClient, serve: Serve) -> None:
     server = serve([Wait(0.05), Send(OK)])
     output = client().fetch(PlainRequest(server.url("/x")))
