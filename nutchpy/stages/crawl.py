@@ -153,7 +153,9 @@ class _Crawl:
         """Say what this crawl will and will not do."""
         options, conf = self.options, self.ctx.conf
         levels = f"pages fewer than {options.depth} links from a seed" if options.depth else "pages of any depth"
-        most = "rounds until nothing is due" if options.rounds == -1 else f"at most {options.rounds} rounds"
+        most = (
+            "rounds until nothing is due" if options.rounds == -1 else f"at most {_many(options.rounds or 0, 'round')}"
+        )
         _log.info("crawl: %s; %s", most, levels)
         if conf.integer("generate.max.count") > 0:
             each = conf.text("generate.count.mode")
@@ -161,7 +163,7 @@ class _Crawl:
         if "domain" in conf.words("urlfilter.order"):
             domains = conf.rules("urlfilter.domain.file", "urlfilter.domain.rules").text.split()
             named = ", ".join(domains[:_NAMED_DOMAINS]) + (", …" if len(domains) > _NAMED_DOMAINS else "")
-            _log.info("crawl: stays on %d domains (%s); --follow-external leaves them", len(domains), named)
+            _log.info("crawl: stays on %s (%s); --follow-external leaves them", _many(len(domains), "domain"), named)
 
     def _go_round(self) -> str | None:
         """The rounds; why they ended, when it was for want of work."""
@@ -222,8 +224,13 @@ class _Crawl:
 
     def _outcome(self, nothing: str | None) -> Outcome:
         attempts = self.counters.family("fetched")
-        said = f"{self.rounds} rounds, {attempts} URLs attempted, {self.counters['fetched:success']} pages fetched"
+        fetched = self.counters["fetched:success"]
+        said = f"{_many(self.rounds, 'round')}, {_many(attempts, 'URL')} attempted, {_many(fetched, 'page')} fetched"
         return Outcome(self.counters, summary=[f"{said}; {nothing or 'all rounds done'}"])
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _seed_domains(ctx: Context, crawldb: Path) -> list[str]:

@@ -135,7 +135,7 @@ def test_conditions(tmp_path: Path, settings: dict[str, Value], wanted: set[str]
     ]
     make_crawldb(tmp_path / "crawldb", rows)
     if wanted is None:
-        with pytest.raises(NothingDue, match="3 left out by -expr"):
+        with pytest.raises(NothingDue, match="3 left out by http_status = 404"):
             generated(tmp_path, settings)
     else:
         outcome = generated(tmp_path, settings)

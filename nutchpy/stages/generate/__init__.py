@@ -102,7 +102,10 @@ def generate(options: GenerateOptions, ctx: Context, resolve: Resolve) -> Outcom
             selection.take(due.ranked(first, folder / "due", selection.counters))
             counters = reasons.counters() + selection.counters + due.scoring.take_errors()
             if not counters["selected"]:
-                raise NothingDue(explain(options.crawldb, reasons, selection.counters, due.pending(), pending))
+                held_back = due.pending()
+                raise NothingDue(
+                    explain(options.crawldb, reasons, selection.counters, held_back, pending, options.expr)
+                )
             queues, unresolved = queue_ids((host for _, host in selection.counts), mode, resolve)
             lists = assign(selection.counts, queues, options.num_fetchers)
             chosen = _choose(ctx, due, crawldb, selected.files(), lists, folder)

@@ -16,6 +16,7 @@ def explain(
     filtered: Counters,
     held_back: Mapping[str, int],
     pending: Sequence[Pending],
+    expr: str,
 ) -> str:
     """One line that accounts for every row."""
     if not reasons.rows:
@@ -30,7 +31,7 @@ def explain(
             f"{name.partition(':')[2]} {n}" for name, n in filtered.items() if name.startswith("filtered")
         )
         parts.append(f"{out} filtered ({rules})")
-    names = {"expr": "-expr", "status": "generate.restrict.status"}
+    names = {"expr": " ".join(expr.split()), "status": "generate.restrict.status"}
     for reason in ("expr", "status", "min_score", "min_interval"):
         count = reasons.counts.get(reason, 0) + filtered[f"skipped:{reason}"]
         if count:
