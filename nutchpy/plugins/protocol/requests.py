@@ -8,6 +8,7 @@ that does not come back even then (a name look-up cannot be broken off) is left 
 from __future__ import annotations
 
 import importlib.util
+import ssl
 import threading
 import time
 import warnings
@@ -21,6 +22,7 @@ import certifi
 import requests
 import requests.adapters
 import urllib3.exceptions
+from urllib3.util.ssl_ import create_urllib3_context
 
 from nutchpy.conf.layers import Conf
 from nutchpy.core.content import ProtocolOutput
@@ -44,14 +46,23 @@ _GRACE: Final = 1.0
 class GuardedAdapter(requests.adapters.HTTPAdapter):
     """An adapter whose connections judge addresses and can be broken off. Mount another one and it is your watch."""
 
-    def __init__(self, connection_pools: Pools, threads: int) -> None:
+    def __init__(self, connection_pools: Pools, threads: int, verify: bool) -> None:
         self._connection_pools = connection_pools
+        self._context = _tls_context(verify)
         super().__init__(pool_connections=_KEPT_CONNECTIONS * threads, pool_maxsize=threads)
 
     def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
         """As requests' own, with our pools."""
         super().init_poolmanager(*arguments, **options)
         self.poolmanager.pool_classes_by_scheme = self._connection_pools
+
+    def build_connection_pool_key_attributes(self, *arguments: Any, **options: Any) -> Any:
+        """As requests' own, with one TLS context for all: reading the certificates takes 10 ms of each connection."""
+        host, tls = super().build_connection_pool_key_attributes(*arguments, **options)
+        return host, {"ssl_context": self._context, "cert_reqs": tls["cert_reqs"]}
+
+    def cert_verify(self, *arguments: Any, **options: Any) -> None:
+        """Nothing more to set: the context knows."""
 
     def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
         """As requests' own, with our pools unless they are those of a SOCKS proxy."""
@@ -93,7 +104,7 @@ class RequestsTransport:
         session = requests.Session()
         session.trust_env = False
         session.headers.clear()
-        adapter = GuardedAdapter(pools(self._current), self._settings.threads)
+        adapter = GuardedAdapter(pools(self._current), self._settings.threads, self._settings.verify)
         session.mount("http://", adapter)
         session.mount("https://", adapter)
         return session
@@ -225,7 +236,7 @@ class RequestsTransport:
             prepared,
             stream=True,
             timeout=(_limit(times.connect), _limit(times.total)),  # type: ignore[arg-type]  # it takes None for either
-            verify=certifi.where() if self._settings.verify else False,
+            verify=self._settings.verify,
             proxies=proxies,
         )
         try:
@@ -249,6 +260,16 @@ class RequestsTransport:
     def _proxy_url(self, job: Job) -> str:
         proxy = self._settings.proxy
         return _with_credentials(proxy) if proxy is not None and job.target.proxied else ""
+
+
+def _tls_context(verify: bool) -> ssl.SSLContext:
+    context = create_urllib3_context()
+    if verify:
+        context.load_verify_locations(certifi.where())
+    else:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
 
 
 def _limit(seconds: float) -> float | None:
