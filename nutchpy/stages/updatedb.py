@@ -65,7 +65,6 @@ def run(options: UpdatedbOptions, ctx: Context) -> Outcome:
     counters = Counters()
     with database.locked(ctx.wait_lock):
         segments = _usable(_asked_for(options), counters)
-        _present(database)
         judge = _judge(options, ctx)
         if judge is not None:
             counters += refilter(ctx, database, judge.normalizers, judge.filters, "updatedb", "crawldb")
@@ -87,12 +86,6 @@ def run(options: UpdatedbOptions, ctx: Context) -> Outcome:
 
 
 # -- private, in calling order
-
-
-def _present(database: Database) -> None:
-    """A missing crawldb is made, unless the path is plainly a slip."""
-    if not database.exists and (database.path / "crawldb").exists():
-        raise MissingError(f"there is no crawldb in {database.path}; did you mean {database.path / 'crawldb'}?")
 
 
 def _judge(options: UpdatedbOptions, ctx: Context) -> Judge | None:

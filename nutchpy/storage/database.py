@@ -20,10 +20,12 @@ from typing import Any, Final
 
 from nutchpy.core.errors import DamagedError, MissingError, UsageError
 from nutchpy.storage import fs, lock
-from nutchpy.storage.parts import PartName, bucket_part, check_part, covered, database_parts
+from nutchpy.storage.parts import PartName, bucket_part, check_part, covered, database_parts, joined
 from nutchpy.storage.schema import SCHEMA_VERSION, TABLES, Table
 
 BUCKET_COUNTS: Final = (1, 16, 64)
+_ASIDE: Final = "_was-current"
+_OLD_ASIDE: Final = "_was-old"
 
 Applied = Mapping[str, Mapping[str, list[str]]]
 """Segment UUID → table → names of the parts consumed."""
@@ -49,9 +51,10 @@ class DatabaseMeta:
         return covered(part, [name for name in map(PartName.parse, names) if name])
 
     def with_applied(self, segment: str, table: str, names: list[str]) -> DatabaseMeta:
-        """With more parts recorded as consumed."""
+        """With more parts recorded as consumed; neighbouring flushes as one range."""
         tables = dict(self.applied.get(segment, {}))
-        tables[table] = sorted({*tables.get(table, []), *names})
+        parts = [name for name in map(PartName.parse, [*tables.get(table, []), *names]) if name]
+        tables[table] = [str(part) for part in joined(parts)]
         return replace(self, applied={**self.applied, segment: tables})
 
 
@@ -107,14 +110,11 @@ class Database:
     @property
     def exists(self) -> bool:
         """Whether there is a present generation."""
-        return (self.path / "current").exists()
+        return os.path.lexists(self._link)
 
     def current(self) -> Generation:
         """The present generation; MissingError when there is none."""
-        link = self.path / "current"
-        if not link.exists():
-            raise MissingError(f"there is no {self.table.name} in {self.path}{self._hint()}")
-        folder = link.resolve()
+        folder = self._folder()
         return Generation(folder, self._read_meta(folder))
 
     def current_or_none(self) -> Generation | None:
@@ -125,10 +125,10 @@ class Database:
     def reading(self) -> Iterator[Generation]:
         """The present generation, kept from clean-up while the block runs."""
         while True:
-            generation = self.current()
-            with lock.shared(generation.path / ".in-use"):
-                if generation.path.exists():
-                    yield generation
+            folder = self._folder()
+            with lock.shared(folder / ".in-use"):
+                if folder.exists():  # else it was replaced and removed before we held it
+                    yield Generation(folder, self._read_meta(folder))
                     return
 
     @contextmanager
@@ -165,6 +165,20 @@ class Database:
 
     # -- private, in calling order
 
+    @property
+    def _link(self) -> Path:
+        """``current``, or what it was when a writer died in the one moment at which it is not there."""
+        current, aside = self.path / "current", self.path / _ASIDE
+        return aside if not os.path.lexists(current) and aside.exists() else current
+
+    def _folder(self) -> Path:
+        link = self._link
+        if link.exists():
+            return link.resolve()
+        if link.is_symlink():
+            raise DamagedError(f"{link} points to {link.readlink()}, which is not there")
+        raise MissingError(f"there is no {self.table.name} in {self.path}{self._hint()}")
+
     def _hint(self) -> str:
         if not self.path.exists():
             return " (the folder does not exist)"
@@ -174,12 +188,17 @@ class Database:
         path = folder / "_meta.json"
         if not path.exists():
             raise DamagedError(f"{folder} has no _meta.json; it is not a generation of a {self.table.name}")
-        found: dict[str, Any] = fs.read_json(path)
+        found: Any = fs.read_json(path)
+        if not isinstance(found, dict):
+            raise DamagedError(f"{path} does not describe a generation")
         if found.get("schema_version", 0) > SCHEMA_VERSION:
             raise DamagedError(f"{path} has schema version {found['schema_version']}, newer than this nutchpy")
         if found.get("table") != self.table.name:
             raise UsageError(f"{self.path} is a {found.get('table')}, not a {self.table.name}")
-        return DatabaseMeta(**found)
+        try:
+            return DatabaseMeta(**found)
+        except TypeError as error:
+            raise DamagedError(f"{path} does not describe a generation: {error}") from error
 
     def _new_folder(self, now: datetime) -> Path:
         generations = fs.make_folder(self.path / "generations")
@@ -202,16 +221,28 @@ class Database:
 
     def _swap(self, final: Path, keep_old: bool, now: datetime) -> None:
         current, old = self.path / "current", self.path / "old"
-        if old.exists():
-            os.utime(old.resolve(), (now.timestamp(), now.timestamp()))
         before = current.readlink() if current.is_symlink() else self._adopt(current) if current.is_dir() else None
+        self._retire(old, now)
         if before is not None and keep_old:
+            self._make_way(old, _OLD_ASIDE)
             fs.point_link(old, str(before))
         elif not keep_old:
+            self._retire(current, now)
             fs.remove(old)
-        if current.is_dir() and not current.is_symlink():
-            fs.rename(current, self.path / "_was-current")
+        self._make_way(current, _ASIDE)
         fs.point_link(current, f"generations/{final.name}")
+        for aside in (_ASIDE, _OLD_ASIDE):
+            fs.remove(self.path / aside)
+
+    def _retire(self, link: Path, now: datetime) -> None:
+        """Let the grace of the generation behind ``link`` begin now."""
+        if link.exists():
+            os.utime(link.resolve(), (now.timestamp(), now.timestamp()))
+
+    def _make_way(self, link: Path, aside: str) -> None:
+        """A real folder cannot be replaced by a link at one stroke."""
+        if link.is_dir() and not link.is_symlink():
+            fs.rename(link, self.path / aside)
 
     def _adopt(self, current: Path) -> Path:
         """A generation of the files of a ``current`` that is a real folder (copied by zip, S3, rsync -L)."""
@@ -223,8 +254,8 @@ class Database:
 
     def _repair(self) -> None:
         """Undo half a swap of a real folder: the one moment at which ``current`` is not there."""
-        aside = self.path / "_was-current"
-        if aside.exists() and not (self.path / "current").exists():
+        aside = self.path / _ASIDE
+        if aside.exists() and not os.path.lexists(self.path / "current"):
             fs.rename(aside, self.path / "current")
 
     def _sweep(self) -> None:

@@ -64,9 +64,13 @@ def remove(path: Path) -> None:
 
 
 def make_folder(path: Path) -> Path:
-    """The folder, made with its parents when missing; StorageError naming owner and path when that is refused."""
+    """The folder, made durably with its parents when missing; StorageError naming the path when that is refused."""
+    if path.is_dir():
+        return path
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
+        path.mkdir(exist_ok=True)
+        fsync_folder(path.parent)
     except OSError as error:
         raise StorageError(f"cannot make the folder {path}: {error.strerror or error}") from error
     return path

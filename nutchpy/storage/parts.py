@@ -80,6 +80,18 @@ def covered(name: PartName, applied: Iterable[PartName]) -> bool:
     return all(n in flushes for n in range(name.first, name.last + 1))
 
 
+def joined(names: Iterable[PartName]) -> list[PartName]:
+    """The same flushes under as few names as possible."""
+    found: list[PartName] = []
+    for name in sorted(names):
+        last = found[-1] if found else None
+        if last is not None and last.list == name.list and name.first <= last.last + 1:
+            found[-1] = PartName(last.list, last.first, max(last.last, name.last))
+        else:
+            found.append(name)
+    return found
+
+
 class PartWriter:
     """Writes one part aside, batch by batch; ``publish`` makes it durable and gives it its name."""
 
