@@ -77,12 +77,12 @@ class OutlinkRules:
             return kept
         host = host_of(page) or ""
         for link in links:
-            verdict = self._admit(page, host, link.url)
-            if verdict.reason is not None:
-                kept.dropped[verdict.reason] += 1
+            url, target, reason = self._admit(page, host, link.url)
+            if reason is not None:
+                kept.dropped[reason] += 1
                 continue
-            kept.outlinks.append(link._replace(url=verdict.url))
-            kept.hosts.append(verdict.host)
+            kept.outlinks.append(link if url is link.url else Outlink(url, link.anchor, link.rel, link.tag))
+            kept.hosts.append(target)
             if len(kept.outlinks) == self._most:
                 break
         return kept
@@ -108,6 +108,8 @@ class OutlinkRules:
         """The verdict on a URL as a link of this page."""
         if len(url) > self._longest:
             return Verdict(url, "", "too_long")
+        if "#" in url and "#!" not in url and url.partition("#")[0] == page:
+            return Verdict(page, host, "self")  # a place on the page: half the links of documents are such
         verdict = self.judge(url, scope)
         if verdict.reason is not None:
             return verdict

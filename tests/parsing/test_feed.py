@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
@@ -61,7 +62,7 @@ def test_row_groups_end_at_bucket_boundaries(tmp_path: Path, monkeypatch: pytest
     bounds = [metadata.row_group(n).column(column).statistics for n in range(metadata.num_row_groups)]
     buckets = [(bucket_of(s.min, 64), bucket_of(s.max, 64)) for s in bounds]
     assert len(buckets) > 20
-    assert all(last[1] < first[0] for last, first in zip(buckets, buckets[1:], strict=False))
+    assert all(last[1] < first[0] for last, first in pairwise(buckets))
 
 
 def test_small_parts_have_one_row_group_and_an_empty_one_is_a_part(tmp_path: Path) -> None:

@@ -93,7 +93,9 @@ def test_several_bad_pages_in_one_job(wild_conf: Conf) -> None:
 def test_counters_come_once_per_page(wild_conf: Conf) -> None:
     with ParsePool(wild_conf) as pool:
         pool.submit(job("fine", "crash", "fine"), "job")
-        counters = [done.counters for _ in range(60) for done in pool.wait(0.5)]
+        counters = []
+        while pool.pending:
+            counters += [done.counters for done in pool.wait(1.0)]
     assert [dict(found) for found in counters] == [{"parsed:success": 2, "parsed:crashed": 1, "outlinks": 0}]
 
 
@@ -147,7 +149,7 @@ from parsing.test_pool import job
 from nutchpy.conf.layers import defaults
 from nutchpy.parsing import ParsePool
 conf = defaults().with_values(
-    {{"urlfilter.order": [], "urlnormalizer.order": [], "parse.order": ["wild"], "parser.timeout": 3}}
+    {{"urlfilter.order": [], "urlnormalizer.order": [], "parse.order": ["wild"], "parser.timeout": 2}}
 )
 lock = open({lock!r}, "w")
 pool = ParsePool(conf, 3)
@@ -170,7 +172,7 @@ def test_no_worker_outlives_a_parent_that_is_killed(wild_conf: Conf, tmp_path: P
         opened = [psutil.Process(pid).open_files() for pid in workers]
         assert not [file for files in opened for file in files if file.path == str(lock)]
         parent.send_signal(signal.SIGKILL)
-    gone, alive = psutil.wait_procs([psutil.Process(pid) for pid in workers if psutil.pid_exists(pid)], 10)
+    _, alive = psutil.wait_procs([psutil.Process(pid) for pid in workers if psutil.pid_exists(pid)], 10)
     assert not alive
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice, repeat
+from itertools import repeat
 from typing import Any, Final, overload
 from urllib.parse import quote_from_bytes
 
@@ -26,12 +26,17 @@ class Outlinks(Sequence[Outlink]):
 
     def __iter__(self) -> Iterator[Outlink]:
         number = 0
-        while number < len(self._read) or self._more(1):
-            yield self._read[number]
-            number += 1
+        while True:
+            while number < len(self._read):
+                yield self._read[number]
+                number += 1
+            link = next(self._rest, None)
+            if link is None:
+                return
+            self._read.append(link)
 
     def __len__(self) -> int:
-        self._more(None)
+        self._read.extend(self._rest)
         return len(self._read)
 
     @overload
@@ -39,7 +44,7 @@ class Outlinks(Sequence[Outlink]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[Outlink]: ...
     def __getitem__(self, index: int | slice) -> Outlink | Sequence[Outlink]:
-        self._more(None)
+        self._read.extend(self._rest)
         return self._read[index]
 
     def __eq__(self, other: object) -> bool:
@@ -47,11 +52,6 @@ class Outlinks(Sequence[Outlink]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return tuple, (list(self),)
-
-    def _more(self, count: int | None) -> bool:
-        before = len(self._read)
-        self._read.extend(islice(self._rest, count))
-        return len(self._read) > before
 
 
 def base_of(page: Page, url: str) -> str:
