@@ -1,7 +1,8 @@
 """Host names to addresses: looked up in a bounded pool of threads, kept for a while, pinned for the transport.
 
-``Resolver`` is pure but for its ``Lookups``: time is an argument, waiting items are handed to ``resume``. A look-up
-cannot be broken off, so one that takes too long is given up by those who wait; its answer is kept when it comes.
+``Resolver`` is pure but for its ``Lookups``: time is an argument. A queue whose host is being looked up is held, not
+a thread: slow name servers cost no one else anything. A look-up cannot be broken off, so one that takes too long is
+given up by those who wait, keeps its place in the pool until it ends, and its answer is kept when it comes.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Final, Protocol
 
-from nutchpy.fetcher.item import FetchItem
-
 _FAILURE_SECONDS: Final = 30.0
+_LEAST_KEPT_SECONDS: Final = 10.0
+"""An answer must last until the queue that asked for it has its turn."""
 _MOST_KEPT: Final = 200_000
 
 
@@ -44,62 +45,73 @@ class Lookups(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class _Pending:
-    give_up: float
-    items: list[FetchItem]
-
-
 class Resolver:
-    """A cache over look-ups. One source of the loop: ``deadline`` and ``step``."""
+    """A cache over look-ups, at most ``most`` of them at a time. One source of the loop: ``deadline`` and ``step``."""
 
-    def __init__(self, lookups: Lookups, keep: float, timeout: float, resume: Callable[[FetchItem], None]) -> None:
+    def __init__(
+        self, lookups: Lookups, most: int, keep: float, timeout: float, resolved: Callable[[str, float], None]
+    ) -> None:
+        """``resolved`` hears of each queue that ``ask`` was called for, once there is an answer."""
         self._lookups = lookups
-        self._keep = keep
+        self._most = most
+        self._keep = max(keep, _LEAST_KEPT_SECONDS)
         self._timeout = timeout
-        self._resume = resume
+        self._resolved = resolved
         self._known: dict[str, tuple[float, Resolution]] = {}
-        self._pending: dict[str, _Pending] = {}
+        self._waiting: dict[str, list[str]] = {}
+        self._backlog: deque[str] = deque()
+        self._running: dict[str, float] = {}
+        self._overdue: set[str] = set()
 
     def resolution(self, host: str, now: float) -> Resolution | None:
         """What is known of a host; None when it must be asked for."""
         found = self._known.get(host)
         return found[1] if found is not None and found[0] > now else None
 
-    def ask(self, host: str, item: FetchItem, now: float) -> None:
-        """Look a host up for an item, which is resumed when the answer has come (``item.resolution``)."""
-        pending = self._pending.get(host)
-        if pending is None:
-            pending = self._pending[host] = _Pending(now + self._timeout, [])
-            self._lookups.start(host)
-        pending.items.append(item)
+    def ask(self, host: str, queue_id: str, now: float) -> None:
+        """Look a host up on behalf of a queue."""
+        if host in self._waiting:
+            self._waiting[host].append(queue_id)
+            return
+        self._waiting[host] = [queue_id]
+        if host in self._overdue:
+            self._overdue.remove(host)
+            self._running[host] = now + self._timeout
+            return
+        self._backlog.append(host)
+        self._start(now)
 
     def deadline(self) -> float | None:
         """When the oldest look-up is given up."""
-        return next((pending.give_up for pending in self._pending.values()), None)
+        return next(iter(self._running.values()), None)
 
     def step(self, now: float) -> None:
-        """Take the answers that have come, give up those that take too long."""
+        """Take the answers that have come, give up those that take too long, begin the next."""
         for host, resolution in self._lookups.done():
+            self._running.pop(host, None)
+            self._overdue.discard(host)
             self._settle(host, resolution, now)
-        overdue = []
-        for host, pending in self._pending.items():
-            if pending.give_up > now:
-                break
-            overdue.append(host)
-        for host in overdue:
+        while self._running and (deadline := self.deadline()) is not None and deadline <= now:
+            host = next(iter(self._running))
+            del self._running[host]
+            self._overdue.add(host)
             self._settle(host, Resolution((), f"no answer for {host} in {self._timeout:g} s"), now)
+        self._start(now)
 
     def close(self) -> None:
         """Start no more look-ups."""
         self._lookups.close()
 
+    def _start(self, now: float) -> None:
+        while self._backlog and len(self._running) + len(self._overdue) < self._most:
+            host = self._backlog.popleft()
+            self._running[host] = now + self._timeout
+            self._lookups.start(host)
+
     def _settle(self, host: str, resolution: Resolution, now: float) -> None:
         self._remember(host, resolution, now)
-        pending = self._pending.pop(host, None)
-        for item in pending.items if pending else ():
-            item.resolution = resolution
-            self._resume(item)
+        for queue_id in self._waiting.pop(host, ()):
+            self._resolved(queue_id, now)
 
     def _remember(self, host: str, resolution: Resolution, now: float) -> None:
         keep = self._keep if resolution.addresses else min(self._keep, _FAILURE_SECONDS)

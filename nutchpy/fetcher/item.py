@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from nutchpy.core.content import Headers, ProtocolOutput
 
 if TYPE_CHECKING:
-    from nutchpy.fetcher.dns import Resolution
     from nutchpy.fetcher.queue import FetchItemQueue
     from nutchpy.fetcher.robots import RobotsAnswer
 
@@ -75,7 +74,6 @@ class FetchItem:
     """Whether a page request went out: only that makes the queue pause."""
     token: int | None = None
     """The transport's name for the request in flight."""
-    resolution: Resolution | None = None
     ips: Sequence[str] = ()
     robots: RobotsAnswer | None = None
     robots_delay: float | None = None

@@ -140,7 +140,11 @@ def build(conf: Conf, world: World, pieces: Iterator[Piece], share: Share) -> Ma
         settings.robots_settings(conf), traffic, resumed.append, world.monotonic, _robots_keeper(conf, world)
     )
     resolver = Resolver(
-        world.lookups, conf.number("fetcher.dns.cache.seconds"), conf.number("fetcher.dns.timeout"), resumed.append
+        world.lookups,
+        conf.integer("fetcher.dns.threads"),
+        conf.number("fetcher.dns.cache.seconds"),
+        conf.number("fetcher.dns.timeout"),
+        queues.resume,
     )
     by_ip = settings.queue_mode(conf) == "byIP"
     hosts_tell = None if by_ip else key

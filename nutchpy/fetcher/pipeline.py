@@ -32,6 +32,8 @@ class Unrecorded(StrEnum):
 
     DEFERRED = "robots_deferred"
     """Not now: back into its queue, which rests."""
+    UNRESOLVED = "unresolved"
+    """Back into its queue, which is held until its host's address is known."""
     MOVED = "moved"
     """It belongs into another queue: into that of ``item.queue_id``."""
     INTERRUPTED = "interrupted"

@@ -58,6 +58,8 @@ class FetchItemQueue:
     deferrals: int = 0
     parked: int = 0
     entry: int = 0
+    held: bool = False
+    """Waiting for something else than time: its host's address."""
     resting: bool = False
     """Put off, until the next item is taken."""
     hungry: bool = False
@@ -68,7 +70,7 @@ class FetchItemQueue:
     @property
     def servable(self) -> bool:
         """Whether only time stands between it and its next request."""
-        return bool(self.waiting) and self.in_progress < self.limits.parallel
+        return bool(self.waiting) and not self.held and self.in_progress < self.limits.parallel
 
     @property
     def idle(self) -> bool:

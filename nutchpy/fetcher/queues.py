@@ -127,6 +127,21 @@ class FetchItemQueues:
         self.add(item, now, first=True)
         return self.block(queue.id, "robots_deferred") if given_up else None
 
+    def hold(self, item: FetchItem, now: float) -> None:
+        """Free the item's slot, queue it again first, and serve its queue no more until ``resume``."""
+        queue = self._give_back(item)
+        queue.release_unused()
+        queue.held = True
+        self._unschedule(queue)
+        self.add(item, now, first=True)
+
+    def resume(self, queue_id: str, now: float) -> None:
+        """Serve a held queue again."""
+        queue = self._queues.get(queue_id)
+        if queue is not None and queue.held:
+            queue.held = False
+            self._reschedule(queue, now)
+
     def block(self, queue_id: str, reason: str) -> list[FetchItem]:
         """Empty a queue and take no more for it in this run; returns what waited."""
         self.blocked[queue_id] = reason

@@ -143,6 +143,8 @@ class Sink:
             self.drop(item.queue_id, reason, 1)
         elif reason is Unrecorded.DEFERRED:
             self._put_off(item, message, now)
+        elif reason is Unrecorded.UNRESOLVED and not self._closed_to(item):
+            self._queues.hold(item, now)
         else:
             self._queues.release(item, now, None)
             self._enqueue(item, now)
@@ -150,8 +152,7 @@ class Sink:
     def _put_off(self, item: FetchItem, message: str, now: float) -> None:
         """Back into its queue, which rests; the robots.txt is asked for anew then."""
         item.robots = None
-        item.resolution = None
-        if self.closed is not None or item.queue_id in self._queues.blocked:
+        if self._closed_to(item):
             self._queues.release(item, now, None)
             self._enqueue(item, now)
             return
@@ -170,8 +171,12 @@ class Sink:
         dropped = self.dropped_queues.get(queue_id, 0)
         _log.warning("queue %s is given up for this run (%s): %d URLs wait for a later one", queue_id, reason, dropped)
 
+    def _closed_to(self, item: FetchItem) -> str | None:
+        """Why an item may not be queued, if it may not."""
+        return self.closed or self._queues.blocked.get(item.queue_id)
+
     def _enqueue(self, item: FetchItem, now: float) -> None:
-        reason = self.closed or self._queues.blocked.get(item.queue_id)
+        reason = self._closed_to(item)
         if reason is None:
             self._queues.add(item, now)
         else:

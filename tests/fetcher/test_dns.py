@@ -6,7 +6,6 @@ import time
 import pytest
 
 from nutchpy.fetcher.dns import Resolution, Resolver, ThreadedLookups, is_address, system_lookup
-from nutchpy.fetcher.item import FetchItem
 
 GOOD = Resolution(("192.0.2.1",))
 
@@ -27,53 +26,67 @@ class Answers:
         pass
 
 
-def item(host: str) -> FetchItem:
-    return FetchItem(f"http://{host}/", host, host, {})
+class Asking:
+    def __init__(self, most: int = 2) -> None:
+        self.answers = Answers()
+        self.resolved: list[tuple[str, float]] = []
+        self.it = Resolver(self.answers, most, 100.0, 10.0, lambda queue, now: self.resolved.append((queue, now)))
 
 
-def resolver() -> tuple[Resolver, Answers, list[FetchItem]]:
-    answers, resumed = Answers(), []
-    return Resolver(answers, keep=100.0, timeout=10.0, resume=resumed.append), answers, resumed
-
-
-def test_a_host_is_asked_for_once_and_all_who_wait_go_on() -> None:
-    it, answers, resumed = resolver()
-    first, second = item("a.test"), item("a.test")
-    it.ask("a.test", first, 0.0)
-    it.ask("a.test", second, 1.0)
-    assert answers.started == ["a.test"]
-    answers.ready.append(("a.test", GOOD))
-    it.step(2.0)
-    assert resumed == [first, second]
-    assert first.resolution == GOOD
-    assert it.resolution("a.test", 101.9) == GOOD
-    assert it.resolution("a.test", 102.0) is None
+def test_a_host_is_asked_for_once_and_all_queues_that_wait_hear_of_it() -> None:
+    asking = Asking()
+    asking.it.ask("a.test", "q1", 0.0)
+    asking.it.ask("a.test", "q2", 1.0)
+    assert asking.answers.started == ["a.test"]
+    asking.answers.ready.append(("a.test", GOOD))
+    asking.it.step(2.0)
+    assert asking.resolved == [("q1", 2.0), ("q2", 2.0)]
+    assert asking.it.resolution("a.test", 101.9) == GOOD
+    assert asking.it.resolution("a.test", 102.0) is None
 
 
 def test_failures_are_kept_for_a_shorter_while() -> None:
-    it, answers, _ = resolver()
-    it.ask("a.test", item("a.test"), 0.0)
-    answers.ready.append(("a.test", Resolution((), "no such host")))
-    it.step(0.0)
-    assert it.resolution("a.test", 29.9) is not None
-    assert it.resolution("a.test", 30.0) is None
+    asking = Asking()
+    asking.it.ask("a.test", "q", 0.0)
+    asking.answers.ready.append(("a.test", Resolution((), "no such host")))
+    asking.it.step(0.0)
+    assert asking.it.resolution("a.test", 29.9) is not None
+    assert asking.it.resolution("a.test", 30.0) is None
 
 
 def test_an_answer_that_is_late_is_given_up_and_kept_when_it_comes() -> None:
-    it, answers, resumed = resolver()
-    late = item("a.test")
-    it.ask("a.test", late, 0.0)
-    assert it.deadline() == 10.0
-    it.step(9.9)
-    assert resumed == []
-    it.step(10.0)
-    assert resumed == [late]
-    assert late.resolution is not None
-    assert "no answer" in late.resolution.error
-    assert it.deadline() is None
-    answers.ready.append(("a.test", GOOD))
-    it.step(12.0)
-    assert it.resolution("a.test", 13.0) == GOOD
+    asking = Asking()
+    asking.it.ask("a.test", "q", 0.0)
+    assert asking.it.deadline() == 10.0
+    asking.it.step(9.9)
+    assert asking.resolved == []
+    asking.it.step(10.0)
+    assert asking.resolved == [("q", 10.0)]
+    given_up = asking.it.resolution("a.test", 10.0)
+    assert given_up is not None
+    assert "no answer" in given_up.error
+    assert asking.it.deadline() is None
+    asking.it.ask("a.test", "q", 50.0)
+    assert asking.it.deadline() == 60.0
+    assert asking.answers.started == ["a.test"], "it is still being looked up"
+    asking.answers.ready.append(("a.test", GOOD))
+    asking.it.step(52.0)
+    assert asking.resolved[1:] == [("q", 52.0)]
+    assert asking.it.resolution("a.test", 53.0) == GOOD
+
+
+def test_look_ups_wait_for_their_turn_and_their_time_begins_with_it() -> None:
+    asking = Asking(most=2)
+    for n in range(3):
+        asking.it.ask(f"h{n}", f"q{n}", 0.0)
+    assert asking.answers.started == ["h0", "h1"]
+    asking.it.step(10.0)
+    assert [queue for queue, _ in asking.resolved] == ["q0", "q1"]
+    assert asking.answers.started == ["h0", "h1"], "both still sit in the pool"
+    asking.answers.ready.append(("h0", GOOD))
+    asking.it.step(12.0)
+    assert asking.answers.started == ["h0", "h1", "h2"]
+    assert asking.it.deadline() == 22.0
 
 
 @pytest.mark.parametrize(

@@ -407,6 +407,18 @@ def test_a_name_server_that_does_not_answer_in_time() -> None:
     assert run.clock.seconds == pytest.approx(10.0)
 
 
+def test_slow_name_servers_do_not_keep_other_hosts_waiting() -> None:
+    web = web_of(60)
+    for n in range(30):
+        web.hosts[f"h{n}.test"].dns_seconds = 9.0
+    listed = [f"http://{h}/{n}" for n in range(3) for h in web.hosts]
+    run = Run(web, listed, fetcher__threads__fetch=5, fetcher__server__delay=0.5).go()
+    assert run.by_status() == {"success": 180}
+    quick = [f"h{n}.test" for n in range(40, 60)]
+    ended = [e.ended for e in run.transport.log if urls.host_of(e.url) in quick]
+    assert max(ended) < 4.0
+
+
 def test_queues_by_address_hold_hosts_together() -> None:
     web = web_of(6)
     for host in web.hosts.values():

@@ -8,7 +8,7 @@ from __future__ import annotations
 from nutchpy.core.protocol_status import ProtocolStatus
 from nutchpy.fetcher.dns import Resolver, is_address
 from nutchpy.fetcher.item import FetchItem
-from nutchpy.fetcher.pipeline import PAUSE, PROCEED, Answer, Finish, Unrecorded
+from nutchpy.fetcher.pipeline import PROCEED, Answer, Finish, Unrecorded
 
 
 class DnsHandler:
@@ -19,13 +19,13 @@ class DnsHandler:
         self._by_ip = by_ip
 
     def handle(self, item: FetchItem, now: float) -> Answer:
-        """Proceed with addresses, or end as ``dns_failed``."""
+        """Proceed with addresses, end as ``dns_failed``, or go back into the queue until there is an answer."""
         if is_address(item.host):
             return self._placed(item, item.host.strip("[]"))
-        resolution = item.resolution or self._resolver.resolution(item.host, now)
+        resolution = self._resolver.resolution(item.host, now)
         if resolution is None:
-            self._resolver.ask(item.host, item, now)
-            return PAUSE
+            self._resolver.ask(item.host, item.queue_id, now)
+            return Finish(Unrecorded.UNRESOLVED)
         if not resolution.addresses:
             return Finish(ProtocolStatus.DNS_FAILED, resolution.error)
         if not self._by_ip:
