@@ -167,7 +167,7 @@ def _rows(batch: SeedBatch, intake: _Intake, rejects: Rejects) -> pa.Table:
 
 
 def _scheme(url: str) -> str:
-    return url.partition(":")[0]
+    return url.partition(":")[0].lower()
 
 
 def _columns(

@@ -5,6 +5,7 @@ A temporary folder beside what is being built; bounded memory however many rows 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from nutchpy.core.errors import StorageError
 from nutchpy.engine.base import Files
 from nutchpy.storage import fs
 from nutchpy.storage.parts import PartWriter, bucket_part
@@ -56,7 +58,8 @@ class Routed:
     def discard(self) -> None:
         """Close what is open; the folder goes with its owner."""
         for writer in self._writers.values():
-            writer.discard()
+            with contextlib.suppress(OSError):  # what could not be written cannot be ended either, on a full disk
+                writer.discard()
 
     def _split(self, rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
         if self._shift == 32:
@@ -79,6 +82,10 @@ def routed(folder: Path, table: Table, buckets: int) -> Iterator[Routed]:
     rows = Routed(fs.make_folder(folder), table, buckets)
     try:
         yield rows
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        raise StorageError(f"{folder.parent} cannot be written: {error}") from error  # pyarrow does not say where
     finally:
         rows.discard()
         fs.remove(folder)

@@ -281,6 +281,58 @@ def test_purge(crawldb: Path, tmp_path: Path) -> None:
     assert outcome.counters["purged"] == 2
 
 
+RULES: dict[str, Value] = {
+    "urlnormalizer.order": ["basic"],
+    "urlfilter.order": ["regex"],
+    "urlfilter.regex.rules": "-/private\n+.",
+}
+
+
+def test_seeds_are_normalized_then_filtered(crawldb: Path, tmp_path: Path) -> None:
+    text = "HTTP://A.test:80/x/../page#top\nhttp://a.test/private\nhttp://a.test/x/../%70rivate\nhttp:///\n"
+    source, rejects = seed_file(tmp_path, text), tmp_path / "rejects.tsv"
+    outcome = injected(crawldb, source, settings=RULES, rejects=rejects)
+    assert urls(crawldb) == {"http://a.test/page"}
+    lines = [line.split("\t") for line in rejects.read_text().splitlines()]
+    assert sorted((where, url) for _, where, url in lines) == [
+        (f"{source}:2", "http://a.test/private"),
+        (f"{source}:3", "http://a.test/x/../%70rivate"),
+        (f"{source}:4", "http:///"),
+    ]
+    assert {reason.partition(":")[0] for reason, *_ in lines} == {"filtered", "malformed"}
+    assert (outcome.counters.family("filtered"), outcome.counters["malformed"]) == (2, 1)
+    raw = tmp_path / "raw" / "crawldb"
+    injected(raw, source, settings=RULES, no_filter=True, no_normalize=True)
+    assert urls(raw) == {line for line in text.splitlines() if line != "http:///"}
+
+
+@pytest.mark.parametrize("buckets", [1, 16])
+def test_filter_normalize_all(crawldb: Path, tmp_path: Path, buckets: int) -> None:
+    rows = [
+        {"url": "http://a.test/private", "score": 1},
+        {"url": "http://A.test/moved", "score": 2, "status": "db_fetched", "fetch_time": NOW, "metadata": {"k": "v"}},
+        {"url": "http://B.test/known", "score": 3},
+        {"url": "http://b.test/known", "score": 4},
+        {"url": "http://c.test/same", "score": 5},
+        {"url": "http://d.test//twice", "score": 6},
+        {"url": "http://d.test///twice", "score": 7},
+    ]
+    database = make_crawldb(crawldb, rows, buckets)
+    outcome = injected(crawldb, seed_file(tmp_path, "http://seed.test/"), settings=RULES, filter_normalize_all=True)
+    found = read_db(database)
+    assert {url: row["score"] for url, row in found.items()} == {
+        "http://a.test/moved": 2.0,
+        "http://b.test/known": 4.0,
+        "http://c.test/same": 5.0,
+        "http://d.test/twice": 7.0,
+        "http://seed.test/": 1.0,
+    }
+    moved = found["http://a.test/moved"]
+    assert (moved["status"], moved["fetch_time"], moved["metadata"]) == ("db_fetched", NOW, {"k": "v"})
+    assert (moved["host"], moved["domain"]) == ("a.test", "a.test")
+    assert outcome.counters.family("filtered") == 1
+
+
 def test_a_locked_crawldb(crawldb: Path, tmp_path: Path) -> None:
     database = make_crawldb(crawldb, [])
     with database.locked(), pytest.raises(LockedError):
