@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import random
 import shutil
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from nutchpy.stages.updatedb import UpdatedbOptions, run
 from nutchpy.storage.database import Database
 from nutchpy.storage.parts import PartName
 from nutchpy.storage.segment import Segment
+from nutchpy.testing.crashes import every_death
 from nutchpy.testing.crawls import (
     INTERVAL,
     LATER,
@@ -440,6 +442,27 @@ def test_segments_together_or_one_by_one(tmp_path: Path) -> None:
     assert found[0] == found[1]
     assert (found[0][URL]["status"], found[0][URL]["retries"]) == ("db_notmodified", 0)
     assert found[0][URL]["metadata"] == {"k": "two", "l": "one"}
+
+
+def test_killed_between_any_two_steps_and_run_again(tmp_path: Path) -> None:
+    def prepared(name: str) -> tuple[Database, Segment]:
+        database, segment = crawl(tmp_path / name, URL, "http://b.test/")
+        add_fetch(segment, [URL, {"url": "http://b.test/", "status": "fetch_retry"}])
+        add_parse(segment, {URL: A}, {URL: [{"url": "http://c.test/", "score": 0.5}]})
+        return database, segment
+
+    update(*prepared("unbroken"))
+    expected = read_db(Database(tmp_path / "unbroken" / "crawldb", "crawldb"))
+    crawls: dict[int, tuple[Database, Segment]] = {}
+
+    def attempt(step: int) -> Callable[[], None]:
+        crawls[step] = prepared(str(step))
+        return lambda: update(*crawls[step]) and None
+
+    for step, _ in every_death(attempt):
+        update(*crawls[step])
+        assert read_db(crawls[step][0]) == expected
+    assert step > 10
 
 
 # -- what may be missing or wrong

@@ -10,8 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -24,6 +23,7 @@ from nutchpy.storage import fs, lock
 from nutchpy.storage.database import Database, DatabaseMeta
 from nutchpy.storage.parts import PartName, write_part
 from nutchpy.storage.schema import TABLES
+from nutchpy.testing.crashes import every_death
 from nutchpy.testing.crawls import NOW, make_crawldb, make_linkdb, read_db, rows_of
 
 URLS = [f"http://h{n}.test/" for n in range(6)]
@@ -300,38 +300,6 @@ def test_a_part_is_applied_under_any_name(part: tuple[int, int, int], known: boo
 # -- death at any step
 
 
-class Killed(BaseException):
-    """The process died here."""
-
-
-STEPS = ("fsync_file", "fsync_folder", "rename", "point_link", "hard_link", "remove", "make_folder", "write_json")
-
-
-@contextmanager
-def dying_at(step: int) -> Iterator[Callable[[], bool]]:
-    """From file-system step number ``step`` on, nothing is done any more; the answer tells whether it came to that."""
-    count = 0
-    originals = {name: getattr(fs, name) for name in STEPS}
-
-    def wrapped(original: Callable[..., Any]) -> Callable[..., Any]:
-        def function(*arguments: Any) -> Any:
-            nonlocal count
-            count += 1
-            if count > step:
-                raise Killed
-            return original(*arguments)
-
-        return function
-
-    for name, original in originals.items():
-        setattr(fs, name, wrapped(original))
-    try:
-        yield lambda: count > step
-    finally:
-        for name, original in originals.items():
-            setattr(fs, name, original)
-
-
 def _plain(database: Database, tmp_path: Path) -> None:
     put(database, 0)
     put(database, 1)
@@ -352,18 +320,17 @@ def _empty(database: Database, tmp_path: Path) -> None:
 @pytest.mark.parametrize("prepare", [_plain, _copied, _empty])
 def test_death_between_any_two_steps(tmp_path: Path, prepare: Callable[[Database, Path], None], keep_old: bool) -> None:
     before = None if prepare is _empty else 1
-    step, finished = 0, False
-    while not finished:
-        folder = tmp_path / str(step)
-        folder.mkdir()
-        database = Database(folder / "crawldb", "crawldb")
-        prepare(database, folder)
-        with dying_at(step) as died:
-            with suppress(Killed):
-                put(database, 2, NOW + timedelta(days=9), keep_old=keep_old)
-            finished = not died()
-        _check_after_death(database, before, finished)
-        step += 1
+
+    def attempt(step: int) -> Callable[[], None]:
+        (tmp_path / str(step)).mkdir()
+        prepare(database(step), tmp_path / str(step))
+        return lambda: put(database(step), 2, NOW + timedelta(days=9), keep_old=keep_old)
+
+    def database(step: int) -> Database:
+        return Database(tmp_path / str(step) / "crawldb", "crawldb")
+
+    for step, finished in every_death(attempt):
+        _check_after_death(database(step), before, finished)
     assert step > 10
 
 
