@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from email.utils import format_datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nutchpy.core.http_date import http_date
@@ -70,17 +70,19 @@ def test_leap_second_counts_as_the_second_before() -> None:
     assert http_date("Sat, 31 Dec 2016 23:59:60 GMT") == http_date("Sat, 31 Dec 2016 23:59:59 GMT")
 
 
+@settings(deadline=None, max_examples=60)
 @given(st.datetimes(min_value=datetime(1900, 1, 1), timezones=st.just(UTC)))  # noqa: DTZ001
 def test_reads_what_python_writes(when: datetime) -> None:
     assert http_date(format_datetime(when, usegmt=True)) == int(when.replace(microsecond=0).timestamp())
 
 
+@settings(deadline=None, max_examples=60)
 @given(st.text(max_size=90))
 def test_total(text: str) -> None:
     http_date(text)
 
 
 def test_long_input_is_refused_fast() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert http_date("Sun, 06 Nov 1994 " + " " * 1_000_000 + "08:49:37") is None
-    assert time.perf_counter() - start < 0.1
+    assert time.process_time() - start < 0.1

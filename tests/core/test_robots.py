@@ -3,7 +3,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nutchpy.core import robots
@@ -182,11 +182,12 @@ def test_index_page_allows_its_folder() -> None:
 def test_hostile_wildcards_take_linear_time() -> None:
     body = ("User-agent: *\n" + "".join(f"Disallow: /{'*a' * 200}{n}$\n" for n in range(100))).encode()
     parsed = parse(body)
-    start = time.perf_counter()
+    start = time.process_time()
     assert parsed.verdict("http://h.example/" + "a" * 5000, ["b"]).allowed
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
+@settings(deadline=None, max_examples=60)
 @given(st.binary(max_size=300), st.text(max_size=50), st.text(max_size=8))
 def test_total(body: bytes, url: str, agent: str) -> None:
     parse(b"user-agent: *\ndisallow: " + body).verdict(url, [agent])

@@ -3,7 +3,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nutchpy.core.robots_directives import RobotsDirectives, from_headers, from_meta, x_robots
@@ -91,13 +91,14 @@ def test_meta_and_header_are_joined() -> None:
     assert joined.at(0) == {"noindex", "nofollow"}
 
 
+@settings(deadline=None, max_examples=60)
 @given(st.text(max_size=200))
 def test_total(value: str) -> None:
     header(value)
 
 
 def test_long_value_takes_linear_time() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     header("unavailable_after: ," * 20_000)
     header("a" * 500_000, ":," * 200_000)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2

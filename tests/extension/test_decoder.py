@@ -10,7 +10,7 @@ from collections.abc import Callable
 import brotli
 import pytest
 import zstandard
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nutchpy.extension.decoder import BodyDecoder, decode
@@ -30,6 +30,7 @@ CODERS: dict[str, Callable[[bytes], bytes]] = {
     "br": brotli.compress,
     "zstd": zstandard.compress,
 }
+CODED = {name: encode(TEXT) for name, encode in CODERS.items()}
 LABELS = {"raw": "deflate"}
 
 
@@ -210,6 +211,7 @@ def test_zstd_window_beyond_8_mib_is_refused() -> None:
     assert decode(frame, "zstd") == (b"", "bad_encoding")
 
 
+@settings(deadline=None, max_examples=60)
 @given(st.binary(max_size=200), st.sampled_from(["gzip", "deflate", "br", "zstd", "gzip, br"]), st.integers(1, 20))
 def test_total_and_the_same_however_it_is_cut_up(body: bytes, encoding: str, step: int) -> None:
     whole, _ = decode(body, encoding, 10_000)
@@ -217,15 +219,16 @@ def test_total_and_the_same_however_it_is_cut_up(body: bytes, encoding: str, ste
     assert len(whole) <= 10_000
 
 
+@settings(deadline=None, max_examples=60)
 @given(st.binary(max_size=100), st.sampled_from(sorted(CODERS)))
 def test_total_behind_a_true_start(junk: bytes, coder: str) -> None:
-    coded = CODERS[coder](TEXT)[:1000]
+    coded = CODED[coder][:1000]
     body, _ = decode(coded + junk, LABELS.get(coder, coder), 1_000_000)
     assert body[:100] == (TEXT[:100] if body else b"")
 
 
 def test_hostile_input_is_fast() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     decode(gzip.compress(b"") * 50_000, "gzip")
     decode(gzip.compress(TEXT * 20)[:-500] + b"\xff" * 1_000_000, "gzip")
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3

@@ -252,7 +252,7 @@ def test_connect_deadline(client: MakeClient) -> None:
         start = time.monotonic()
         output = client().fetch(PlainRequest(f"http://127.0.0.1:{port}/", timeouts=PlainTimeouts(connect=0.3)))
     assert output.protocol_status is ProtocolStatus.TIMEOUT
-    assert 0.2 < time.monotonic() - start < 1.5
+    assert 0.2 < time.monotonic() - start < 3
 
 
 def test_deadlines_of_zero_are_none(client: MakeClient, serve: Serve) -> None:
@@ -265,7 +265,7 @@ def test_total_deadline_is_kept_to(client: MakeClient, serve: Serve) -> None:
     start = time.monotonic()
     output = client().fetch(PlainRequest(server.url(), timeouts=PlainTimeouts(total=0.5)))
     assert (output.protocol_status, output.content) == (ProtocolStatus.TIMEOUT, b"")
-    assert 0.4 < time.monotonic() - start < 1.5
+    assert 0.4 < time.monotonic() - start < 3
     assert "0.5 s" in output.message
 
 
@@ -411,7 +411,7 @@ def test_silent_tls_handshake(client: MakeClient) -> None:
         start = time.monotonic()
         output = client().fetch(PlainRequest(url, timeouts=PlainTimeouts(connect=0.3)))
     assert output.protocol_status is ProtocolStatus.TIMEOUT
-    assert time.monotonic() - start < 1.5
+    assert time.monotonic() - start < 3
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no /proc to count descriptors in")
