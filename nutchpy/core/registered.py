@@ -6,7 +6,7 @@ apply is the list's own matcher asked, which takes several times as long.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from importlib import resources
 
@@ -17,14 +17,28 @@ from publicsuffixlist import PublicSuffixList
 @lru_cache(maxsize=1 << 16)
 def registered_domain(host: str) -> str:
     """The domain under a public suffix that contains ``host``; addresses and bare suffixes are their own domain."""
-    if not host or host[0] == "[" or host[-1].isdigit():
+    return _registered(host)
+
+
+def registered_domains(hosts: Iterable[str]) -> list[str]:
+    """``registered_domain`` over a column of distinct hosts: to remember them all would cost more than it saves."""
+    return [_registered(host) for host in hosts]
+
+
+def _registered(host: str) -> str:
+    if not host or host[0] == "[" or (host[-1].isdigit() and host.rpartition(".")[2].isdigit()):
         return host
     top = host.rfind(".")
     two = host[host.rfind(".", 0, top) + 1 :]
     long_rules, wild = _long_rules()
     if top < 1 or two in long_rules or host[top + 1 :] in wild or ".." in host or host[0] == "." or host[-1] == ".":
-        return str(_list().privatesuffix(host) or host)
+        return _by_list(host)
     return two
+
+
+@lru_cache(maxsize=1 << 16)
+def _by_list(host: str) -> str:
+    return str(_list().privatesuffix(host) or host)
 
 
 def public_suffix(host: str) -> str | None:

@@ -63,7 +63,8 @@ class Resolver:
             href: str = can_ada.parse(prefix + reference).href
         except ValueError:
             return None
-        return href
+        # can_ada 3 leaves a dot segment behind a name with a dot at its front: /a/.b/..
+        return resolve(self.base, reference) if "/." in href else href
 
 
 def _prefixes(base: can_ada.URL) -> dict[str, str]:
@@ -98,6 +99,11 @@ def origin_of(url: str) -> str | None:
 def bucket_key(host: str) -> int:
     """Unsigned 32-bit murmur3 of the host. Its top bits choose a bucket, so that 1, 16 and 64 buckets nest."""
     return int(mmh3.hash(host, 0, signed=False))
+
+
+def bucket_keys(hosts: Iterable[str]) -> list[int]:
+    """``bucket_key`` over a column of distinct hosts."""
+    return [mmh3.hash(host, 0, False) for host in hosts]
 
 
 def bucket_of(key: int, buckets: int) -> int:

@@ -20,7 +20,8 @@ import pyarrow.compute as pc
 
 from nutchpy.core.counters import Counters
 from nutchpy.core.errors import DamagedError
-from nutchpy.core.urls import CRAWLABLE_SCHEMES, bucket_key, hosts_of, registered_domain
+from nutchpy.core.registered import registered_domains
+from nutchpy.core.urls import CRAWLABLE_SCHEMES, bucket_keys, hosts_of
 from nutchpy.engine.base import Files, statement
 from nutchpy.engine.rewrite import Rewrite, rewrite
 from nutchpy.extension.chains import ScoringFilters, URLFilters, URLNormalizers
@@ -197,8 +198,8 @@ def _from_hosts(hosts: list[str]) -> dict[str, pa.Array]:
     column = pa.array(hosts, pa.string())
     encoded = column.dictionary_encode()
     distinct = encoded.dictionary.to_pylist()
-    domains = pa.array([registered_domain(host) for host in distinct], pa.string())
-    keys = pa.array([bucket_key(host) for host in distinct], pa.uint32())
+    domains = pa.array(registered_domains(distinct), pa.string())
+    keys = pa.array(bucket_keys(distinct), pa.uint32())
     return {"host": column, "domain": domains.take(encoded.indices), "bucket_key": keys.take(encoded.indices)}
 
 

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from nutchpy.conf.layers import Conf
 from nutchpy.core.counters import Counters
 from nutchpy.core.errors import ConfigError
-from nutchpy.core.urls import bucket_key, hosts_of
+from nutchpy.core.urls import bucket_keys, hosts_of
 from nutchpy.engine.base import Files, statement
 from nutchpy.extension.chains import URLFilters, URLNormalizers
 from nutchpy.stages.asked import asked_segments
@@ -217,8 +217,7 @@ def _forms(urls: pa.Array, rules: _Rules) -> tuple[pa.Array, pa.Array]:
 
 def _keys(hosts: pa.Array) -> pa.Array:
     encoded = hosts.dictionary_encode()
-    keys = [bucket_key(host) for host in encoded.dictionary.to_pylist()]
-    return pa.array(keys, pa.uint32()).take(encoded.indices)
+    return pa.array(bucket_keys(encoded.dictionary.to_pylist()), pa.uint32()).take(encoded.indices)
 
 
 def _merge(ctx: Context, before: Generation | None, draft: Draft, links: Routed) -> None:

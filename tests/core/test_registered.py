@@ -7,7 +7,7 @@ import itertools
 import pytest
 from publicsuffixlist import PublicSuffixList
 
-from nutchpy.core.registered import _ascii, _rules, registered_domain
+from nutchpy.core.registered import _ascii, _rules, registered_domain, registered_domains
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,7 @@ from nutchpy.core.registered import _ascii, _rules, registered_domain
         ("x.a.unknown-tld", "a.unknown-tld"),
         ("127.0.0.1", "127.0.0.1"),
         ("[::1]", "[::1]"),
+        ("www.example.test1", "example.test1"),
         ("", ""),
         ("a..example.org", "a..example.org"),
         ("www.xn--85x722f.xn--55qx5d.cn", "xn--85x722f.xn--55qx5d.cn"),
@@ -32,6 +33,7 @@ from nutchpy.core.registered import _ascii, _rules, registered_domain
 )
 def test_domains(host: str, domain: str) -> None:
     assert registered_domain(host) == domain
+    assert registered_domains([host, host]) == [domain, domain]
 
 
 def test_every_rule_of_the_list_and_what_lies_below_it() -> None:
