@@ -178,7 +178,8 @@ class FetchSchedule(Configurable, Protocol):
     """Decides when a page is due again. A policy: Arrow batch in, Arrow batch out.
 
     Columns in: ``fetch_time fetch_interval modified_time(prior) state metadata host`` where state is
-    ``modified notmodified unknown``. Columns out: ``fetch_interval due_time modified_time``.
+    ``modified notmodified unknown``. Columns out: ``fetch_interval due_time modified_time``. Rows of a batch on which
+    it raises are asked for one by one, and those that raise keep their interval. per_row.py has a base for one row.
     """
 
     def schedule(self, batch: pa.RecordBatch) -> pa.RecordBatch:
