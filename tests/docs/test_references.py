@@ -62,5 +62,17 @@ def test_settings_exist(page: Path) -> None:
     assert [name for name in named if name not in defaults()] == []
 
 
+def test_every_default_that_is_not_nutchs_is_told() -> None:
+    page = (ROOT / "docs" / "coming-from-nutch.md").read_text(encoding="utf-8")
+    text = (ROOT / "nutchpy" / "conf" / "defaults.toml").read_text(encoding="utf-8")
+    family, other = "", []
+    for line in text.splitlines():
+        family = line.strip("[]") if line.startswith("[") else family
+        if line.startswith('"') and "(Nutch: " in line.partition("#")[2]:
+            other.append(f"{family}." + line.split('"')[1])
+    assert len(other) > 5
+    assert [name for name in other if f"`{name}`" not in page] == []
+
+
 def test_readme_has_commands_to_check() -> None:
     assert len(list(commands(ROOT / "README.md"))) > 15
