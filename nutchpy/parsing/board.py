@@ -21,13 +21,9 @@ class Board:
     """Either side's view. ``descriptor`` is what a child inherits."""
 
     def __init__(self, descriptor: int | None = None, timeout: float = -1) -> None:
-        if descriptor is None:
-            with tempfile.TemporaryFile() as file:
-                file.truncate(_SIZE)
-                descriptor = os.dup(file.fileno())
-        self.descriptor = descriptor
+        self.descriptor = _memory() if descriptor is None else descriptor
         self._timeout = max(timeout, 0.0)
-        self._memory = mmap.mmap(descriptor, _SIZE)
+        self._memory = mmap.mmap(self.descriptor, _SIZE)
         self._write(_NOBODY)
 
     @property
@@ -55,3 +51,14 @@ class Board:
 
     def _write(self, page: int) -> None:
         self._memory[:] = struct.pack("q", page)
+
+
+def _memory() -> int:
+    """A descriptor of shared memory. Written once, so that it is there: a full disk must not come as a SIGBUS."""
+    if hasattr(os, "memfd_create"):
+        descriptor = os.memfd_create("nutchpy-board")
+    else:
+        with tempfile.TemporaryFile(buffering=0) as file:
+            descriptor = os.dup(file.fileno())
+    os.write(descriptor, bytes(_SIZE))
+    return descriptor

@@ -45,10 +45,11 @@ class LexborWalker:
             if action is _TEXT:
                 append(node.text_content)
             else:
-                end = action
-                if action.__class__ is str:
-                    append(action)
-                elif action is not None:
+                if action is None or action.__class__ is str:
+                    end = action
+                    if end:
+                        append(end)
+                else:
                     end = action(page, node.attributes)
                     append = page.sink.append
                 if hidden and node.mem_id in hidden:
