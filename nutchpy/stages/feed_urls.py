@@ -39,9 +39,14 @@ class Judge:
         return new
 
     def errors(self) -> Counters:
-        """What plugins raised on."""
+        """What plugins raised on since the last call."""
         chains = [chain for chain in (self.normalizers, self.filters) if chain is not None]
         return sum((chain.take_errors() for chain in chains), Counters())
+
+    def take_counters(self) -> Counters:
+        """What was refused and what plugins raised on, since the last call."""
+        counted, self.counters = self.counters, Counters()
+        return counted + self.errors()
 
 
 def cleaned(found: Sequence[Feed], judge: Judge, folder: Path) -> list[Feed]:

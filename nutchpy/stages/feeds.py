@@ -32,8 +32,8 @@ class Feed:
     """Not consumed yet; a part that is not fresh is only looked up for one that is."""
 
 
-def feeds(meta: DatabaseMeta, segments: Sequence[Segment], force: bool) -> list[Feed]:
-    """What to read of these segments, older ones first. ``force`` takes every part as fresh."""
+def feeds(meta: DatabaseMeta | None, segments: Sequence[Segment], force: bool) -> list[Feed]:
+    """What to read of these segments, older ones first. ``force`` takes every part as fresh; None has consumed none."""
     found: list[Feed] = []
     for number, segment in enumerate(sorted(segments, key=lambda s: (s.name, str(s.path)))):
         found += _feeds_of(meta, segment, number, len(found), force)
@@ -64,16 +64,15 @@ def consumed(meta: DatabaseMeta, found: Iterable[Feed]) -> DatabaseMeta:
     return meta
 
 
-def _feeds_of(meta: DatabaseMeta, segment: Segment, number: int, first_twin: int, force: bool) -> list[Feed]:
+def _feeds_of(meta: DatabaseMeta | None, segment: Segment, number: int, first_twin: int, force: bool) -> list[Feed]:
     """A segment's fresh parts and their twins. crawl_parse is listed first: a part that comes up meanwhile can then
     only be a crawl_fetch without its crawl_parse, never the other way round."""
     uuid = segment.meta.uuid
     parts = [(table, name, path) for table in reversed(FEED_TABLES) for name, path in segment.parts(table)]
     twins = _twins([name for _, name, _ in parts])
+    known = set() if force or meta is None else {part[:2] for part in parts if meta.has_applied(uuid, *part[:2])}
     found = [
-        Feed(
-            uuid, table, name, path, number, first_twin + twins[name], force or not meta.has_applied(uuid, table, name)
-        )
+        Feed(uuid, table, name, path, number, first_twin + twins[name], (table, name) not in known)
         for table, name, path in parts
     ]
     wanted = {feed.twin for feed in found if feed.fresh}

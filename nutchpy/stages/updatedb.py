@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nutchpy.core.counters import Counters
-from nutchpy.core.errors import MissingError, UsageError
+from nutchpy.core.errors import DamagedError, MissingError, UsageError
 from nutchpy.core.status import Status
 from nutchpy.core.urls import bucket_key, hosts_of
 from nutchpy.engine.base import Files, Input, statement
@@ -34,6 +34,7 @@ from nutchpy.stages.refilter import refilter
 from nutchpy.stages.transitions import Rules, transition
 from nutchpy.storage import fs
 from nutchpy.storage.database import Database, Draft, Generation
+from nutchpy.storage.parts import covered
 from nutchpy.storage.schema import TABLES
 from nutchpy.storage.segment import Segment, segments_in
 
@@ -44,6 +45,8 @@ _log = logging.getLogger(__name__)
 _SQL: Final = statement(__package__, "updatedb")
 _REDIRECTS: Final = statement(__package__, "updatedb_redirects")
 _CRAWLDB: Final = TABLES["crawldb"]
+_ATTEMPTS: Final = 3
+_NO_LIMIT: Final = 2**62
 
 
 @dataclass(frozen=True)
@@ -62,25 +65,16 @@ class UpdatedbOptions(Options):
 def run(options: UpdatedbOptions, ctx: Context) -> Outcome:
     """Apply the segments' new parts."""
     database = Database(options.crawldb, "crawldb")
-    counters = Counters()
     with database.locked(ctx.wait_lock):
-        segments = _usable(_asked_for(options), counters)
+        segments, counters = _usable(_asked_for(options))
         judge = _judge(options, ctx)
         if judge is not None:
             counters += refilter(ctx, database, judge.normalizers, judge.filters, "updatedb", "crawldb")
             counters += judge.errors()
-        before = database.current_or_none()
-        grace, keep_old = ctx.conf.number("db.generations.grace"), ctx.conf.flag("db.preserve.backup")
-        with database.replacing("updatedb", ctx.now, grace, keep_old) as draft:
-            found = feeds.feeds(draft.meta, segments, options.force)
-            if not any(feed.fresh for feed in found):
-                draft.abandoned = True
-                return Outcome(counters, summary=[_nothing_new(segments)])
-            if judge is not None:
-                found = cleaned(found, judge, fs.make_folder(draft.path / "_feeds"))
-                counters += judge.counters + judge.errors()
-            _apply(options, ctx, before, draft, found, counters)
-            fs.remove(draft.path / "_feeds")
+        applied = _apply_fresh(options, ctx, database, segments, judge)
+        if applied is None:
+            return Outcome(counters, summary=[_nothing_new(segments)])
+        counters += applied
         counters.add("total", database.current().meta.rows)
     return Outcome(counters, summary=_summary(counters))
 
@@ -107,19 +101,23 @@ def _asked_for(options: UpdatedbOptions) -> list[Segment]:
     return [*named, *listed]
 
 
-def _usable(segments: Sequence[Segment], counters: Counters) -> list[Segment]:
+def _usable(segments: Sequence[Segment]) -> tuple[list[Segment], Counters]:
     """Each segment once, those never fetched left out; says of what is left out or not yet parsed."""
     unique = {segment.meta.uuid: segment for segment in segments}
-    for segment in unique.values():
-        fetched, parsed = segment.parts("crawl_fetch"), segment.parts("crawl_parse")
-        if not fetched:
-            _log.warning("%s is passed over: nothing was fetched yet", segment.path)
-            counters.add("skipped:not_fetched")
-        elif not parsed:
-            _log.info("%s is not parsed yet: its pages are entered as fetched, without their links", segment.path)
     usable = [segment for segment in unique.values() if segment.parts("crawl_fetch")]
-    counters.add("segments", len(usable))
-    return usable
+    for segment in unique.values():
+        if segment not in usable:
+            _log.warning("%s is passed over: nothing was fetched yet", segment.path)
+    for segment in usable:
+        parsed = [name for name, _ in segment.parts("crawl_parse")]
+        bodies = [name for name, _ in segment.parts("content")]
+        unparsed = sum(not covered(name, parsed) for name in bodies)
+        if unparsed:
+            what = "not parsed yet" if unparsed == len(bodies) else f"not wholly parsed ({unparsed} parts are not)"
+            _log.info("%s is %s: those pages are entered as fetched, without their links", segment.path, what)
+    counters = Counters({"segments": len(usable)})
+    counters.add("skipped:not_fetched", len(unique) - len(usable))
+    return usable, counters
 
 
 def _nothing_new(segments: Sequence[Segment]) -> str:
@@ -127,6 +125,46 @@ def _nothing_new(segments: Sequence[Segment]) -> str:
         return "nothing to apply: no segment was fetched yet; the crawldb is as it was"
     what = segments[0].path if len(segments) == 1 else f"{len(segments)} segments"
     return f"nothing to apply: everything in {what} was applied before; the crawldb is as it was (-force applies again)"
+
+
+def _apply_fresh(
+    options: UpdatedbOptions, ctx: Context, database: Database, segments: Sequence[Segment], judge: Judge | None
+) -> Counters | None:
+    """Publish a generation with the fresh parts in it; None when there are none.
+
+    A fetch that runs meanwhile may merge parts while they are being read; then we start over.
+    """
+    for attempts_left in reversed(range(_ATTEMPTS)):
+        before = database.current_or_none()
+        found = feeds.feeds(before.meta if before else None, segments, options.force)
+        if not any(feed.fresh for feed in found):
+            return None
+        try:
+            return _publish(options, ctx, database, before, found, judge)
+        except (DamagedError, FileNotFoundError):
+            if attempts_left == 0 or all(feed.path.exists() for feed in found):
+                raise
+            _log.info("parts were merged while they were read: starting over")
+    return None
+
+
+def _publish(
+    options: UpdatedbOptions,
+    ctx: Context,
+    database: Database,
+    before: Generation | None,
+    found: Sequence[Feed],
+    judge: Judge | None,
+) -> Counters:
+    counters = Counters()
+    grace, keep_old = ctx.conf.number("db.generations.grace"), ctx.conf.flag("db.preserve.backup")
+    with database.replacing("updatedb", ctx.now, grace, keep_old) as draft:
+        if judge is not None:
+            found = cleaned(found, judge, fs.make_folder(draft.path / "_feeds"))
+            counters += judge.take_counters()
+        _apply(options, ctx, before, draft, found, counters)
+        fs.remove(draft.path / "_feeds")
+    return counters
 
 
 def _apply(
@@ -145,7 +183,7 @@ def _apply(
     limit = ctx.conf.integer("db.update.max.inlinks")
     params |= {
         "aggregate": policy.rules.scoring.inlink_aggregate,
-        "max_inlinks": limit if limit >= 0 else 2**62,
+        "max_inlinks": limit if limit >= 0 else _NO_LIMIT,
         "additions": options.additions,
         "purge_gone": ctx.conf.flag("db.update.purge.404"),
         "purge_orphans": ctx.conf.flag("db.update.purge.orphans"),

@@ -15,6 +15,7 @@ import pytest
 
 from nutchpy.conf.layers import defaults
 from nutchpy.core.errors import DamagedError, LockedError, MissingError, UsageError
+from nutchpy.engine.rewrite import rewrite
 from nutchpy.stages.context import Context, Outcome
 from nutchpy.stages.transitions import TOUCHED, Rules, transition
 from nutchpy.stages.updatedb import UpdatedbOptions, run
@@ -312,6 +313,27 @@ def test_parts_merged_after_they_were_applied(tmp_path: Path) -> None:
     assert "nothing to apply" in update(database, segment).summary[0]
 
 
+def test_parts_merged_while_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    database, segment = crawl(tmp_path, URL, "http://b.test/")
+    add_fetch(segment, [URL], flush=0)
+    add_fetch(segment, ["http://b.test/"], flush=1)
+    calls = []
+
+    def merging(*arguments: Any) -> bool:
+        calls.append(1)
+        if len(calls) == 1:
+            parts = segment.files("crawl_fetch")
+            add_part(segment, "crawl_fetch", PartName(0, 0, 1), read_table(segment, "crawl_fetch"))
+            for part in parts:
+                part.unlink()
+        return rewrite(*arguments)
+
+    monkeypatch.setattr("nutchpy.stages.updatedb.rewrite", merging)
+    assert update(database, segment).counters["updated:db_fetched"] == 2
+    assert len(calls) == 2
+    assert len(list((database.path / "generations").iterdir())) == 2
+
+
 def add_parse_as(segment: Segment, name: PartName, signatures: dict[str, bytes]) -> None:
     feed = [{"url": url, "kind": "signature", "signature": value} for url, value in signatures.items()]
     add_part(segment, "crawl_parse", name, feed)
@@ -470,7 +492,7 @@ def test_killed_between_any_two_steps_and_run_again(tmp_path: Path) -> None:
 
 def test_segments_never_fetched_are_passed_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     database, segment = crawl(tmp_path, URL)
-    add_fetch(segment, [URL])
+    add_fetch(segment, [URL], {URL: b"hi"})
     empty = make_segment(tmp_path / "segments", ["http://b.test/"], database)
     with caplog.at_level(logging.INFO):
         counters = update(database, dir=tmp_path / "segments").counters
