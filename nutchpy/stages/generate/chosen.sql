@@ -1,4 +1,18 @@
 -- The rows chosen, as they go into the fetch lists. A due time too far ahead is pulled to now, its interval shortened.
+with placed as (
+    select
+        selected.url,
+        selected.segment,
+        selected.spread,
+        queues.queue_id,
+        queues.list,
+        row_number() over (
+            partition by selected.segment, queues.queue_id
+            order by selected.sort_value desc, selected.url
+        ) as turn
+    from selected
+    inner join queues on queues.segment = selected.segment and queues.host = selected.host
+)
 select
     crawldb.url,
     crawldb.host,
@@ -21,14 +35,10 @@ select
     crawldb.last_modified,
     crawldb.first_seen,
     crawldb.metadata,
-    queues.queue_id,
-    queues.list,
-    selected.segment,
-    row_number() over (
-        partition by selected.segment, queues.queue_id
-        order by selected.sort_value desc, selected.url
-    ) as turn,
-    selected.spread
-from selected
-inner join queues on queues.segment = selected.segment and queues.host = selected.host
-inner join crawldb on crawldb.url = selected.url
+    placed.queue_id,
+    placed.list,
+    placed.segment,
+    placed.turn,
+    placed.spread
+from placed
+inner join crawldb on crawldb.url = placed.url

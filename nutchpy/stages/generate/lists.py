@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import heapq
 import socket
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
@@ -48,17 +48,20 @@ def queue_ids(hosts: Iterable[str], mode: str, resolve: Resolve = address_of) ->
 
 def assign(counts: Mapping[tuple[int, str], int], queues: Mapping[str, str], fetchers: int) -> pa.Table:
     """``segment, host, queue_id, list`` for URLs counted by segment and host."""
-    sizes: dict[int, Counter[str]] = {}
+    sizes: dict[int, Counter[str]] = defaultdict(Counter)
     for (segment, host), count in counts.items():
-        sizes.setdefault(segment, Counter())[queues[host]] += count
-    lists = {segment: balanced(mine, fetchers) for segment, mine in sizes.items()}
-    rows = [(segment, host, queues[host], lists[segment][queues[host]]) for segment, host in sorted(counts)]
-    columns = zip(*rows, strict=True) if rows else [[], [], [], []]
-    return pa.table([list(column) for column in columns], schema=_SCHEMA)
+        sizes[segment][queues[host]] += count
+    lists = {segment: balanced(own, fetchers) for segment, own in sizes.items()}
+    segments, hosts = [segment for segment, _ in counts], [host for _, host in counts]
+    mine = [queues[host] for host in hosts]
+    numbers = [lists[segment][queue] for segment, queue in zip(segments, mine, strict=True)]
+    return pa.table([segments, hosts, mine, numbers], schema=_SCHEMA)
 
 
 def balanced(sizes: Mapping[str, int], lists: int) -> dict[str, int]:
     """Queue → list: the biggest queue first, always into the smallest list so far."""
+    if lists == 1:
+        return dict.fromkeys(sizes, 0)
     loads = [(0, number) for number in range(min(lists, len(sizes)))]
     placed: dict[str, int] = {}
     for queue, size in sorted(sizes.items(), key=lambda item: (-item[1], item[0])):
