@@ -64,10 +64,13 @@ class Counters(Mapping[str, int]):
 
     def add(self, name: str, n: int = 1) -> None:
         """Count ``n`` more of ``name``; its family (before the first ``:``) must be a listed one."""
-        family = name.partition(":")[0]
-        if family not in FAMILIES:
-            raise KeyError(f"counter family {family!r} is not listed in core/counters.py")
-        self._counts[name] = self._counts.get(name, 0) + n
+        counts = self._counts
+        if name not in counts:
+            family = name.partition(":")[0]
+            if family not in FAMILIES:
+                raise KeyError(f"counter family {family!r} is not listed in core/counters.py")
+            counts[name] = 0
+        counts[name] += n
 
     def __add__(self, other: Mapping[str, int]) -> Counters:
         merged = Counters(self._counts)

@@ -67,6 +67,8 @@ class FetchItem:
     """The URL that stands for the page, of those redirected from (Nutch's ``_repr_``)."""
     queue: FetchItemQueue | None = None
     """The queue whose slot this item holds; None while it waits, and once the slot is free again."""
+    began: float = 0.0
+    """When it was last sent down the pipeline."""
     position: int = 0
     """Index of the handler that has it."""
     settled: bool = False

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
+from typing import Final
 
+from nutchpy.core.protocol_status import ProtocolStatus
+from nutchpy.fetcher.item import FetchItem
+from nutchpy.fetcher.pipeline import Finish, Pipeline
 from nutchpy.fetcher.status import FetchStatus
+from nutchpy.fetcher.traffic import Traffic
 
-_SECOND = 1.0
+_log = logging.getLogger(__name__)
+
+_SECOND: Final = 1.0
+_HUNG_CHECK_SECONDS: Final = 10.0
 
 
 class TimeLimit:
@@ -75,3 +84,35 @@ class Reporter:
         if self._next <= now:
             self._next = now + _SECOND
             self._report(self._status())
+
+
+class Hung:
+    """Gives up items that have been under way for too long: the last resort, each step has deadlines of its own.
+
+    An idle fetch is not a hung one: only what was begun and has not ended is looked at, and only that is given up.
+    """
+
+    def __init__(self, seconds: float, begin: float, pipeline: Pipeline, traffic: Traffic) -> None:
+        self._seconds = seconds
+        self._next = begin + _HUNG_CHECK_SECONDS
+        self._pipeline = pipeline
+        self._traffic = traffic
+
+    def deadline(self) -> float | None:
+        """The next look."""
+        return self._next
+
+    def step(self, now: float) -> None:
+        """Give up what hangs."""
+        if self._next > now:
+            return
+        self._next = now + _HUNG_CHECK_SECONDS
+        for item in [item for item in self._pipeline.active if now - item.began > self._seconds]:
+            self._give_up(item, now)
+
+    def _give_up(self, item: FetchItem, now: float) -> None:
+        handler = self._pipeline.handler_of(item)
+        _log.warning("%s hangs in handler %s for %.0f s and is given up", item.url, handler, now - item.began)
+        if item.token is not None:
+            self._traffic.cancel(item.token, "hung")
+        self._pipeline.finish(item, Finish(ProtocolStatus.TIMEOUT, f"hung in handler {handler}"), now)

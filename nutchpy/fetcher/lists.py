@@ -17,11 +17,12 @@ from nutchpy.core.counters import Counters
 from nutchpy.extension import chains
 from nutchpy.fetcher import merge, rows, settings
 from nutchpy.fetcher.dns import ThreadedLookups
-from nutchpy.fetcher.limits import Reporter, Throughput, TimeLimit
+from nutchpy.fetcher.limits import Hung, Reporter, Throughput, TimeLimit
 from nutchpy.fetcher.loop import FetchLoop, Waker
-from nutchpy.fetcher.machine import Machine, Share, World, build
+from nutchpy.fetcher.machine import Machine, Share, Source, World, build
 from nutchpy.fetcher.output import SegmentOutput
 from nutchpy.fetcher.recent import recent_requests
+from nutchpy.fetcher.refilter import Refilter
 from nutchpy.fetcher.status import FetchStatus
 from nutchpy.fetcher.territory import TextSet
 from nutchpy.parsing.pool import ParsePool
@@ -103,7 +104,8 @@ def _run(task: Task, caller: Caller, selector: selectors.BaseSelector) -> ListRe
     pool = ParsePool(task.conf, _parsers(task)) if parse else None
     world = World(transport, lookups, output, time.monotonic, _wall, pool)
     try:
-        machine = build(task.conf, world, _pieces(task), _share(task))
+        refilter = Refilter.from_conf(task.conf)
+        machine = build(task.conf, world, _pieces(task, refilter), _share(task))
         loop = FetchLoop(machine, selector, time.monotonic)
         machine.sources += [output, *_watches(task, machine, loop, caller)]
         selector.register(caller.fileno(), selectors.EVENT_READ, _Call(caller, loop, selector))
@@ -121,7 +123,8 @@ def _run(task: Task, caller: Caller, selector: selectors.BaseSelector) -> ListRe
             pool.close()
         waker.close()
     merge.merge_small(task.segment, task.number)
-    return ListResult(machine.counters(), machine.sink.dropped_queues, machine.status(), loop.reason)
+    counters = machine.counters() + (refilter.counters if refilter is not None else Counters())
+    return ListResult(counters, machine.sink.dropped_queues, machine.status(), loop.reason)
 
 
 def _parsers(task: Task) -> int:
@@ -143,11 +146,10 @@ class _Call:
             self.selector.unregister(self.caller.fileno())
 
 
-def _watches(
-    task: Task, machine: Machine, loop: FetchLoop, caller: Caller
-) -> Iterable[TimeLimit | Throughput | Reporter]:
+def _watches(task: Task, machine: Machine, loop: FetchLoop, caller: Caller) -> Iterable[Source]:
     conf, begin = task.conf, time.monotonic()
     yield Reporter(begin, machine.status, lambda status: caller.report(status, machine.counters()))
+    yield Hung(settings.hung_seconds(conf), begin, machine.pipeline, machine.traffic)
     if task.seconds is not None:
         yield TimeLimit(begin + task.seconds, loop.stop)
     pages = conf.integer("fetcher.throughput.threshold.pages")
@@ -157,10 +159,10 @@ def _watches(
         yield Throughput(pages, retries, first, lambda: machine.sink.pages + machine.sink.errors, loop.stop)
 
 
-def _pieces(task: Task) -> Iterator[rows.ListPiece]:
+def _pieces(task: Task, prepare: rows.Prepare | None) -> Iterator[rows.ListPiece]:
     column = rows.QUEUE_COLUMN[settings.queue_mode(task.conf)]
     done = fetched_urls(task.segment, task.number)
-    return rows.list_pieces(task.segment.list_part(task.number), column, done)
+    return rows.list_pieces(task.segment.list_part(task.number), column, done, prepare)
 
 
 def _share(task: Task) -> Share:

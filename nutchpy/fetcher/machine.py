@@ -131,7 +131,8 @@ def build(conf: Conf, world: World, pieces: Iterator[Piece], share: Share) -> Ma
     resumed: deque[FetchItem] = deque()
     key = settings.queue_key(conf)
     queues = FetchItemQueues(settings.queue_limits(conf), share.rested)
-    sink = Sink(queues, world.output, settings.deferral(conf), world.wall, key)
+    keep_ip = conf.flag("store.ip.address") or settings.queue_mode(conf) == "byIP"
+    sink = Sink(queues, world.output, settings.deferral(conf), world.wall, key, keep_ip)
     depth = threads * conf.integer("fetcher.queue.depth.multiplier")
     feeder = QueueFeeder(pieces, queues, depth, conf.integer("fetcher.queue.lookahead"), sink.drop)
     sink.feeder = feeder

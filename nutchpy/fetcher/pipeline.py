@@ -83,6 +83,7 @@ class Pipeline:
 
     def begin(self, item: FetchItem, now: float) -> None:
         """Send an item down the pipeline from its first handler."""
+        item.began = now
         item.position = 0
         item.settled = False
         self.active.add(item)
@@ -106,6 +107,10 @@ class Pipeline:
         item.settled = True
         self.active.discard(item)
         self._settle(item, finish, now)
+
+    def handler_of(self, item: FetchItem) -> str:
+        """The name of the handler that has an item under way."""
+        return self._names[item.position]
 
     def _run(self, item: FetchItem, now: float) -> Finish | None:
         handlers = self._handlers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +18,9 @@ PIECE_ROWS: Final = 1024
 _OPEN_PIECES: Final = 8
 QUEUE_COLUMN: Final[Mapping[str, str]] = {"byHost": "host", "byDomain": "domain", "byIP": "queue_id"}
 """Which column of a fetch list names the queue, by ``fetcher.queue.mode``."""
+
+Prepare = Callable[[pa.RecordBatch], pa.RecordBatch]
+"""What becomes of the rows of a list before they are queued."""
 
 _COLUMNS: Final = (
     "url",
@@ -72,8 +75,10 @@ class ListPiece:
             self._opened.popleft()._rows = None
 
 
-def list_pieces(path: Path, queue_column: str, done: pa.Array | None) -> Iterator[ListPiece]:
-    """A fetch list piece by piece, without the URLs in ``done``."""
+def list_pieces(
+    path: Path, queue_column: str, done: pa.Array | None, prepare: Prepare | None = None
+) -> Iterator[ListPiece]:
+    """A fetch list piece by piece, without the URLs in ``done``, and as ``prepare`` leaves it."""
     columns = list(dict.fromkeys((*_COLUMNS, queue_column)))
     mask = None if done is None or len(done) == 0 else _undone(path, done)
     start = 0
@@ -82,6 +87,8 @@ def list_pieces(path: Path, queue_column: str, done: pa.Array | None) -> Iterato
         for batch in file.iter_batches(PIECE_ROWS, columns=columns):
             rows = batch if mask is None else batch.filter(mask.slice(start, batch.num_rows))
             start += batch.num_rows
+            if prepare is not None:
+                rows = prepare(rows)
             if rows.num_rows:
                 yield ListPiece(rows, queue_column, opened)
 

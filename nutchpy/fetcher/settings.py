@@ -104,6 +104,12 @@ def flush_limits(conf: Conf) -> FlushLimits:
     return FlushLimits(conf.integer("fetcher.flush.bytes"), conf.number("fetcher.flush.seconds"))
 
 
+def hung_seconds(conf: Conf) -> float:
+    """How long a URL may be under way: robots.txt and page may take their time, and something on top."""
+    request = max(0.0, conf.number("http.time.limit"))
+    return conf.integer("mapreduce.task.timeout") / 1000 / conf.integer("fetcher.threads.timeout.divisor") + 2 * request
+
+
 def _limits(conf: Conf) -> QueueLimits:
     return QueueLimits(
         delay=conf.number("fetcher.server.delay"),

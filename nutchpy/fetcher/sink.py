@@ -78,12 +78,14 @@ class Sink:
         deferral: Deferral,
         wall: Callable[[], int],
         queue_key: Callable[[str], str],
+        keep_ip: bool = True,
     ) -> None:
         self._queues = queues
         self._output = output
         self._deferral = deferral
         self._wall = wall
         self._queue_key = queue_key
+        self._keep_ip = keep_ip
         self.feeder: QueueFeeder | None = None
         self.closed: str | None = None
         """Why nothing more is begun."""
@@ -191,6 +193,8 @@ class Sink:
         else:
             self.pages += 1
         row = fetch_row(item, status, reason, message)
+        if not self._keep_ip:
+            row["ip"] = None
         self.bytes += row["bytes"]
         self.counters.add("bytes", row["bytes"])
         if reason is ProtocolStatus.ADDRESS_REFUSED:

@@ -1,7 +1,12 @@
 from __future__ import annotations
 
-from nutchpy.fetcher.limits import Reporter, Throughput, TimeLimit
+from nutchpy.core.protocol_status import ProtocolStatus
+from nutchpy.fetcher.item import FetchItem, Request, Timeouts
+from nutchpy.fetcher.limits import Hung, Reporter, Throughput, TimeLimit
+from nutchpy.fetcher.pipeline import PAUSE, Answer, Finish, Pipeline
 from nutchpy.fetcher.status import FetchStatus, StatusLine
+from nutchpy.fetcher.traffic import Traffic
+from nutchpy.testing.simulated import SimAnswer, SimClock, SimTransport
 
 
 def test_the_time_limit_stops_once() -> None:
@@ -69,3 +74,29 @@ def test_the_line_has_totals_and_rates() -> None:
 def test_statuses_add_up() -> None:
     total = FetchStatus(threads=10, pages=1) + FetchStatus(threads=5, pages=2, errors=1)
     assert (total.threads, total.pages, total.errors) == (15, 3, 1)
+
+
+def test_what_hangs_is_given_up_and_nothing_else() -> None:
+    clock = SimClock()
+    transport = SimTransport(clock, lambda request, now: SimAnswer(seconds=1e9))
+    traffic = Traffic(transport)
+    ends: list[tuple[str, Finish]] = []
+
+    class Sends:
+        def handle(self, item: FetchItem, now: float) -> Answer:
+            request = Request(item.url, (), Timeouts(1, 1, 1, 1), 1)
+            item.token = traffic.start(request, lambda output: None)
+            return PAUSE
+
+    pipeline = Pipeline([("sends", Sends())], lambda item, finish, now: ends.append((item.url, finish)))
+    hung = Hung(300.0, 0.0, pipeline, traffic)
+    items = [FetchItem(f"http://h/{n}", "h", "h", {}) for n in range(2)]
+    pipeline.begin(items[0], 0.0)
+    pipeline.begin(items[1], 200.0)
+    hung.step(299.0)
+    assert ends == []
+    assert hung.deadline() == 309.0
+    hung.step(309.0)
+    assert ends == [("http://h/0", Finish(ProtocolStatus.TIMEOUT, "hung in handler sends"))]
+    assert pipeline.active == {items[1]}
+    assert transport.deadline() == 0.0, "its request is broken off"

@@ -38,7 +38,7 @@ def pair(url: str, body: bytes = b"x") -> tuple[Row, Row]:
         "url": url,
         "base_url": url,
         "content_type": "text/plain",
-        "headers": [{"name": "A", "value": "b"}],
+        "headers": [("A", "b")],
         "content": body,
         "truncated": None,
         "fetch_time": item.fetch_time,

@@ -512,3 +512,18 @@ def test_robots_txt_may_be_kept(tmp_path: Path, serve: Callable[..., SiteServer]
     fetch(segment, fetcher__store__robotstxt=True)
     assert bodies(segment)["/robots.txt"]["content"] == b"User-agent: *\nAllow: /\n"
     assert set(rows(segment)) == {"/"}
+
+
+def test_the_list_may_be_normalized_and_filtered_once_more(tmp_path: Path, serve: Callable[..., SiteServer]) -> None:
+    server = serve({"/a": text("a"), "/x.gif": text("x")})
+    segment = segment_of(tmp_path, server, "/b/../a", "/x.gif")
+    outcome = fetch(segment, fetcher__filter__urls=True, fetcher__normalize__urls=True)
+    assert server.log.paths() == ["/a"]
+    assert set(rows(segment)) == {"/a"}
+    assert outcome.counters["dropped:filtered"] == 1
+
+
+def test_addresses_may_be_left_out(tmp_path: Path, serve: Callable[..., SiteServer]) -> None:
+    segment = segment_of(tmp_path, serve({"/": text("x")}), "/")
+    fetch(segment, store__ip__address=False)
+    assert rows(segment)["/"]["ip"] is None

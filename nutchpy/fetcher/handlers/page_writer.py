@@ -38,7 +38,7 @@ def content_row(url: str, output: ProtocolOutput, content_type: str, fetch_time:
         "url": url,
         "base_url": url,
         "content_type": content_type,
-        "headers": [{"name": name, "value": value} for name, value in kept],
+        "headers": kept,
         "content": output.content,
         "truncated": output.truncated,
         "fetch_time": fetch_time,
