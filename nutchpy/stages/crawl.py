@@ -50,6 +50,8 @@ _DOMAINS: Final = statement(__package__, "domains")
 _URLS_PER_HOST: Final = 1_000
 _WINDOW_SECONDS: Final = 7_200
 _NAMED_DOMAINS: Final = 5
+_PATIENCE: Final = 30.0
+"""Seconds to wait for a lock within the crawl: workers of a run just killed may still be on their way out."""
 
 
 @dataclass(frozen=True)
@@ -220,7 +222,12 @@ class _Crawl:
     def _now(self, ctx: Context | None = None) -> Context:
         """The context at this moment: the run's one instant, and the time since."""
         ctx = ctx or self.ctx
-        return replace(ctx, now=ctx.now + timedelta(seconds=ctx.monotonic() - self.start), crawl_dir=self.options.dir)
+        return replace(
+            ctx,
+            now=ctx.now + timedelta(seconds=ctx.monotonic() - self.start),
+            crawl_dir=self.options.dir,
+            wait_lock=max(ctx.wait_lock, _PATIENCE),
+        )
 
     def _outcome(self, nothing: str | None) -> Outcome:
         attempts = self.counters.family("fetched")

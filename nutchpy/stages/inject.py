@@ -67,8 +67,10 @@ class InjectOptions(Options):
     no_filter: bool = flag("Do not filter the seeds.", False, "-noFilter")
     no_normalize: bool = flag("Do not normalize the seeds.", False, "-noNormalize")
     filter_normalize_all: bool = flag("Filter and normalize the rows of the crawldb too.", False, "-filterNormalizeAll")
-    rejects: Path | None = flag("Write the lines refused there: reason, file:line, URL.", None, "--rejects")
-    encoding: str = flag("Encoding of the seed files.", "utf-8", "--encoding")
+    rejects: Path | None = flag(
+        "Write the lines refused there: reason, file:line, URL.", None, "--rejects", metavar="FILE"
+    )
+    encoding: str = flag("Encoding of the seed files.", "utf-8", "--encoding", metavar="NAME")
 
 
 def run(options: InjectOptions, ctx: Context) -> Outcome:

@@ -58,7 +58,7 @@ class InvertlinksOptions(Options):
 
     linkdb: Path = argument("The linkdb folder; made when it is not there.")
     segments: tuple[Path, ...] = argument("The segments.", ())
-    dir: Path | None = flag("A folder whose segments are all taken.", None, "-dir")
+    dir: Path | None = flag("A folder whose segments are all taken.", None, "-dir", metavar="FOLDER")
     force: bool = flag("Read parts that were read before once more.", False, "-force")
     normalize: bool = setting("linkdb.url.normalizer", "Do not normalize URLs.", "-noNormalize", given=False)
     filter: bool = setting("linkdb.url.filters", "Do not filter URLs.", "-noFilter", given=False)

@@ -148,14 +148,14 @@ def test_links_are_in_the_linkdb_and_duplicates_marked(tmp_path: Path, server: S
     assert Counter(row["status"] for row in rows.values())["db_duplicate"] == 1
 
 
-def test_ten_nights(tmp_path: Path, server: SiteServer, seeds: Path) -> None:
+def test_nights(tmp_path: Path, server: SiteServer, seeds: Path) -> None:
     folder = tmp_path / "crawl"
-    jitter = [0, 13, -14, 2, -9, 15, -15, 6, 0, -3]
+    jitter = [0, 13, -14, 15, -15, 6]
     wanted = expected(3)
     for night, minutes in enumerate(jitter):
         if night:
             age(folder, timedelta(days=1, minutes=minutes - jitter[night - 1]))
-        if night == 4:
+        if night == 3:
             server.site["/a"] = page("a", "/aa", "/new")
             server.site["/new"] = page("new", "/deep")
             wanted = wanted | {"/new"}  # the page that lost its link, /ab, stays known
@@ -247,11 +247,11 @@ class _Killed(BaseException):
 
 @pytest.fixture(scope="module")
 def unbroken(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, dict[str, Any]]:
-    """What a crawl to depth 3 makes that nobody disturbs, with the server's name taken out."""
+    """What a crawl to depth 2 makes that nobody disturbs, with the server's name taken out."""
     folder = tmp_path_factory.mktemp("unbroken")
     with SiteServer(levels()) as server:
         (folder / "seeds.txt").write_text(server.url("/"))
-        crawl(folder / "crawl", folder / "seeds.txt", depth=3)
+        crawl(folder / "crawl", folder / "seeds.txt", depth=2)
         return len(list(read_runs(folder / "crawl"))), state(folder / "crawl", server)
 
 
@@ -267,7 +267,7 @@ def state(folder: Path, server: SiteServer) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kill", range(1, 19))
+@pytest.mark.parametrize("kill", range(1, 13))
 def test_killed_before_any_stage_and_run_again(
     tmp_path: Path,
     seeds: Path,
@@ -277,7 +277,7 @@ def test_killed_before_any_stage_and_run_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     stages, whole = unbroken
-    assert stages == 19, "each stage of the three rounds, and inject, should be one to be killed at"
+    assert stages == 13, "inject, and each stage of both rounds, should be one to be killed at"
     count = 0
 
     def dying(name: str, options: Any, ctx: Context) -> Outcome:
@@ -290,9 +290,9 @@ def test_killed_before_any_stage_and_run_again(
     with monkeypatch.context() as patched:
         patched.setattr(crawl_module, "run_stage", dying)
         with pytest.raises(_Killed):
-            crawl(tmp_path / "crawl", seeds, depth=3)
-    crawl(tmp_path / "crawl", seeds, depth=3)
-    assert pages(server) == dict.fromkeys(expected(3), 1)
+            crawl(tmp_path / "crawl", seeds, depth=2)
+    crawl(tmp_path / "crawl", seeds, depth=2)
+    assert pages(server) == dict.fromkeys(expected(2), 1)
     assert state(tmp_path / "crawl", server) == whole
 
 
@@ -374,34 +374,34 @@ def test_as_cron_runs_it(tmp_path: Path, server: SiteServer, seeds: Path) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seconds", [0.9, 1.6, 2.4])
+@pytest.mark.parametrize("seconds", [1.2, 2.0])
 def test_kill_9_and_again(
     tmp_path: Path, server: SiteServer, seeds: Path, seconds: float, unbroken: tuple[int, dict[str, Any]]
 ) -> None:
     folder = with_conf(tmp_path / "crawl")
-    killed = cron(folder, seeds, "-depth", "3", "-numFetchers", "1", "-D", f"db.fetch.interval.default={DAY}")
+    killed = cron(folder, seeds, "-depth", "2", "-numFetchers", "1", "-D", f"db.fetch.interval.default={DAY}")
     time.sleep(seconds)
     killed.send_signal(signal.SIGKILL)
     killed.communicate(timeout=20)
-    again = cron(folder, seeds, "-depth", "3", "-D", f"db.fetch.interval.default={DAY}")
+    again = cron(folder, seeds, "-depth", "2", "-D", f"db.fetch.interval.default={DAY}")
     _, err = again.communicate(timeout=60)
     assert again.returncode == 0, err
     assert state(folder, server) == unbroken[1]
-    assert set(pages(server)) == expected(3)
+    assert set(pages(server)) == expected(2)
 
 
 @pytest.mark.slow
 def test_two_at_once(tmp_path: Path, server: SiteServer, seeds: Path) -> None:
     folder = with_conf(tmp_path / "crawl")
-    first = cron(folder, seeds, "-depth", "3")
+    first = cron(folder, seeds, "-depth", "2")
     deadline = time.monotonic() + 20
     while not server.log.paths() and time.monotonic() < deadline:
         time.sleep(0.02)
-    second = cron(folder, seeds, "-depth", "3")
-    third = cron(folder, seeds, "-depth", "3", "--skip-if-locked")
+    second = cron(folder, seeds, "-depth", "2")
+    third = cron(folder, seeds, "-depth", "2", "--skip-if-locked")
     _, refused = second.communicate(timeout=30)
     _, skipped = third.communicate(timeout=30)
     _, err = first.communicate(timeout=60)
     assert (first.returncode, second.returncode, third.returncode) == (0, 3, 0), (err, refused, skipped)
     assert f"pid {first.pid}" in refused
-    assert pages(server) == dict.fromkeys(expected(3), 1)
+    assert pages(server) == dict.fromkeys(expected(2), 1)

@@ -64,7 +64,9 @@ class GenerateOptions(Options):
     segments_dir: Path = argument("The folder of segments; made when it is not there.")
     top_n: int = setting("generate.topN", "Most URLs in a segment, best first; -1 for all.", "-topN", metavar="N")
     num_fetchers: int = flag("Fetch lists in a segment: so many can be fetched at once.", 1, "-numFetchers")
-    expr: str = setting("generate.expr", "List only rows for which this SQL expression is true.", "-expr")
+    expr: str = setting(
+        "generate.expr", "List only rows for which this SQL expression is true.", "-expr", metavar="SQL"
+    )
     add_days: float = flag("Act as if it were so many days later.", 0.0, "-adddays", "--add-days", metavar="DAYS")
     filter: bool = setting("generate.filter", "Do not filter URLs.", "-noFilter", given=False)
     normalise: bool = setting(
