@@ -33,7 +33,10 @@ from nutchpy.core.java_tree import (
 def parse(pattern: str) -> Expression:
     """The tree of a Java expression; JavaRegexError when it is none."""
     parser = _Parser(pattern)
-    node = parser.alternation(_Flags())
+    try:
+        node = parser.alternation(_Flags())
+    except RecursionError:
+        raise parser.error("groups are nested too deep") from None
     if parser.more():
         raise parser.error("unmatched ')'")
     return Expression(node, parser.groups, parser.names)

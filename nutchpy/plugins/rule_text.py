@@ -13,6 +13,8 @@ from typing import Final
 from nutchpy.core import urls as url_keys
 from nutchpy.core.errors import ConfigError
 
+LONGEST_HOST: Final = 253
+"""Characters a host name can have in the DNS."""
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 
 
@@ -31,6 +33,13 @@ def content_lines(text: str) -> Iterator[tuple[int, str]]:
 def table_host(word: str) -> str:
     """A host in the form hosts have in the tables, lower case and ASCII; what is no host only in lower case."""
     return url_keys.host_of(f"http://{word}/") or word.lower()
+
+
+def and_parents(host: str) -> list[str]:
+    """A host and the domains above it, the longest first; only itself when no name server would look at it."""
+    if len(host) > LONGEST_HOST:
+        return [host]
+    return [host, *(host[at + 1 :] for at, char in enumerate(host) if char == ".")]
 
 
 def line_name(source: str, number: int) -> str:

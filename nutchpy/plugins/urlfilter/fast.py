@@ -13,7 +13,7 @@ from nutchpy.core import urls as url_keys
 from nutchpy.core.java_tree import JavaRegexError
 from nutchpy.core.regex_guards import Find
 from nutchpy.core.regex_search import finder
-from nutchpy.plugins.rule_text import line_error, line_name, numbered_lines, table_host
+from nutchpy.plugins.rule_text import and_parents, line_error, line_name, numbered_lines, table_host
 
 if TYPE_CHECKING:
     from nutchpy.conf.layers import Conf
@@ -40,10 +40,9 @@ class Rules:
 
     def of(self, host: str) -> list[Rule]:
         """The host's own, then those of each domain it is in, the longest first, then those for all."""
-        suffixes = [host[at:] for at in range(len(host)) if at == 0 or host[at - 1] == "."]
         return [
             *self.hosts.get(host, ()),
-            *(rule for suffix in suffixes for rule in self.domains.get(suffix, ())),
+            *(rule for domain in and_parents(host) for rule in self.domains.get(domain, ())),
             *self.domains.get(GLOBAL, ()),
         ]
 

@@ -16,12 +16,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Self
 
 import can_ada
 
 from nutchpy.core import urls as url_keys
 from nutchpy.plugins.urlnormalizer.idn import HostForm, host_form, written_host
+from nutchpy.plugins.urlnormalizer.parts import Parts
 
 if TYPE_CHECKING:
     from nutchpy.conf.layers import Conf
@@ -56,14 +58,7 @@ class BasicURLNormalizer:
 
     def normalize(self, url: str, scope: str) -> str | None:
         """The normal form; None for what is no URL of a scheme that can be crawled."""
-        try:
-            parsed = can_ada.parse(url)
-        except (ValueError, TypeError):  # TypeError: a lone surrogate
-            return None
-        href: str = parsed.href
-        if self._plain(href) and href.find("//", 8) < 0:
-            return href
-        return self._rewritten(url, parsed)
+        return self.normalize_all((url,), scope)[0]
 
     def normalize_all(self, urls: Sequence[str], scope: str) -> list[str | None]:
         """``normalize`` over a column."""
@@ -72,39 +67,37 @@ class BasicURLNormalizer:
         add = normal.append
         for url in urls:
             try:
-                parsed = parse(url)
-            except (ValueError, TypeError):
+                href = parse(url).href
+            except (ValueError, TypeError):  # TypeError: a lone surrogate
                 add(None)
                 continue
-            href = parsed.href
-            add(href if plain(href) and href.find("//", 8) < 0 else self._rewritten(url, parsed))
+            is_plain = plain(href) and href.find("//", 8) < 0 and href.find("/.", 8) < 0
+            add(href if is_plain else self._rewritten(url, href))
         return normal
 
-    def _rewritten(self, url: str, parsed: can_ada.URL) -> str | None:
-        scheme = str(parsed.protocol)
-        if scheme[:-1] not in url_keys.CRAWLABLE_SCHEMES:
+    def _rewritten(self, url: str, href: str) -> str | None:
+        if "/." in href:  # can_ada 3 leaves a dot segment behind a name with a dot at its front: /a/.b/..
+            href = url_keys.resolve(url, "") or href
+        parts = Parts.of(href)
+        if parts is None or parts.scheme not in url_keys.CRAWLABLE_SCHEMES:
             return None
-        file = _tidy(_SLASHES.sub("/", parsed.pathname)) + _query(parsed)
-        if scheme == "file:":
-            return f"file:{_file_authority(url, parsed)}{file}"
-        host = self._host(url, parsed)
-        if host is None:
-            return None
-        user = _credentials(parsed) if scheme == "ftp:" else ""
-        port = f":{parsed.port}" if parsed.port else ""
-        return f"{scheme}//{user}{host}{port}{file}"
+        tidy = replace(parts, path=_tidy(_SLASHES.sub("/", parts.path)), query=_tidy(parts.query), fragment="")
+        if parts.scheme == "file":
+            return str(tidy if parts.host or _has_authority(url) else replace(tidy, host=None))
+        host = self._host(url, parts.host or "")
+        return None if host is None else str(replace(tidy, host=host, user=parts.user if parts.scheme == "ftp" else ""))
 
-    def _host(self, url: str, parsed: can_ada.URL) -> str | None:
-        host: str | None = str(parsed.hostname)
-        if self._form is not None:
-            host = self._form(written_host(url), str(host))
-        return host[:-1] if self._trim_dot and host and host.endswith(".") and host != "." else host
+    def _host(self, url: str, ascii_host: str) -> str | None:
+        host: str | None = ascii_host
+        if self._form is not None and "xn--" in ascii_host:
+            host = self._form(written_host(url), ascii_host)
+        return _trimmed(host) if self._trim_dot and host and host.endswith(".") else host
 
 
-def _query(parsed: can_ada.URL) -> str:
-    if parsed.search:
-        return _tidy(parsed.search)
-    return "?" if parsed.has_search() else ""
+def _trimmed(host: str) -> str | None:
+    """Without dots at the end; read anew, for ``127.1..`` is a name and ``127.1`` an address."""
+    bare = host.rstrip(".")
+    return url_keys.host_of(f"http://{bare}/") if bare and bare.isascii() else bare or host
 
 
 def _tidy(text: str) -> str:
@@ -120,13 +113,6 @@ def _rewritten_escape(found: re.Match[str]) -> str:
     return char if char in _UNRESERVED else text.upper()
 
 
-def _credentials(parsed: can_ada.URL) -> str:
-    if not parsed.username and not parsed.password:
-        return ""
-    return f"{parsed.username}:{parsed.password}@" if parsed.password else f"{parsed.username}@"
-
-
-def _file_authority(url: str, parsed: can_ada.URL) -> str:
-    """``//host``, ``//`` or nothing, as it was: Nutch keeps ``file:/path`` and ``file:///path`` apart."""
-    given = url.lstrip().lower().startswith("file://")
-    return f"//{parsed.hostname}" if parsed.hostname or given else ""
+def _has_authority(url: str) -> bool:
+    """Whether a file URL was written with slashes for a host: Nutch keeps ``file:/path`` and ``file:///path`` apart."""
+    return url.lstrip().lower().startswith("file://")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Self
 
-from nutchpy.plugins.rule_text import content_lines, line_error, table_host
+from nutchpy.plugins.rule_text import and_parents, content_lines, line_error, table_host
 from nutchpy.plugins.urlnormalizer.parts import Parts
 from nutchpy.plugins.urlnormalizer.settle import settled
 
@@ -53,9 +53,5 @@ class HostURLNormalizer:
         """Exact first, then ``*.`` and the shortest parent of two labels that is listed, as in Nutch."""
         if host in self._targets:
             return self._targets[host]
-        labels = host.split(".")
-        for start in range(len(labels) - 2, 0, -1):
-            target = self._targets.get("*." + ".".join(labels[start:]))
-            if target is not None:
-                return target
-        return host
+        parents = [f"*.{parent}" for parent in reversed(and_parents(host)[1:-1])]
+        return next((self._targets[parent] for parent in parents if parent in self._targets), host)

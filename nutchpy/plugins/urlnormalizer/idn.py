@@ -21,13 +21,14 @@ HostForm = Callable[[str, str], str | None]
 """From the host as it was written, unescaped, and its ASCII form: the form wanted, or None when it has none."""
 
 _IGNORED: Final = re.compile(r"[\t\n\r]")
-_WRITTEN: Final = re.compile(r"[\x00-\x20]*[A-Za-z]+:[/\\]*(?:[^/\\?#]*@)?(\[[^\]]*\]|[^/\\?#:]*)")
+_ENDS: Final = "".join(map(chr, range(0x21)))
+_WRITTEN: Final = re.compile(r"[A-Za-z]+:[/\\]*(?:[^/\\?#]*@)?(\[[^\]]*\]|[^/\\?#:]*)")
 _DOTS: Final = re.compile("[.\u3002\uff0e\uff61]")
 
 
 def written_host(url: str) -> str:
     """The host of a URL that parses, as it was written there, escapes resolved."""
-    found = _WRITTEN.match(_IGNORED.sub("", url))
+    found = _WRITTEN.match(_IGNORED.sub("", url.strip(_ENDS)))
     return unquote(found[1], errors="replace") if found else ""
 
 
@@ -53,7 +54,7 @@ def _unicode_standard(written: str, ascii_host: str) -> str:
 
 
 def _same(host: str, ascii_host: str) -> str:
-    """``host`` when it means the same host, else the ASCII form: no setting may change where a URL leads."""
+    """``host`` when the standard reads the same host in it, else the ASCII form."""
     return host if url_keys.host_of(f"http://{host}/") == ascii_host else ascii_host
 
 
@@ -71,7 +72,7 @@ def _ascii_2003(written: str, ascii_host: str) -> str | None:
 def _unicode_2003(written: str, ascii_host: str) -> str:
     """Each punycode label decoded if IDNA 2003 encodes it back to the same."""
     host = ".".join(_decoded_2003(label) for label in written.lower().split("."))
-    return host if not host.isascii() and url_keys.host_of(f"http://{host}/") is not None else ascii_host
+    return _same(host, ascii_host)
 
 
 def _decoded_2003(label: str) -> str:

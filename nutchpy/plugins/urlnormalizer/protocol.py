@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Self
 
-from nutchpy.plugins.rule_text import content_lines, table_host
+from nutchpy.plugins.rule_text import and_parents, content_lines, table_host
 from nutchpy.plugins.urlnormalizer.parts import Parts
 
 if TYPE_CHECKING:
@@ -57,9 +57,5 @@ class ProtocolURLNormalizer:
         """The host's own rule, else that of the longest domain above it."""
         if host in self._schemes:
             return self._schemes[host]
-        at = host.find(".")
-        while at >= 0:
-            if host[at:] in self._schemes:
-                return self._schemes[host[at:]]
-            at = host.find(".", at + 1)
-        return None
+        parents = (f".{parent}" for parent in and_parents(host)[1:])
+        return next((self._schemes[parent] for parent in parents if parent in self._schemes), None)
