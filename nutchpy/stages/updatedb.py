@@ -116,7 +116,8 @@ def _usable(segments: Sequence[Segment]) -> tuple[list[Segment], Counters]:
             what = "not parsed yet" if unparsed == len(bodies) else f"not wholly parsed ({unparsed} parts are not)"
             _log.info("%s is %s: those pages are entered as fetched, without their links", segment.path, what)
     counters = Counters({"segments": len(usable)})
-    counters.add("skipped:not_fetched", len(unique) - len(usable))
+    if len(usable) < len(unique):
+        counters.add("skipped:not_fetched", len(unique) - len(usable))
     return usable, counters
 
 
