@@ -15,8 +15,7 @@ from nutchpy.conf.layers import Conf
 from nutchpy.core.content import Content
 from nutchpy.core.counters import Counters
 from nutchpy.core.parse import Outlink, Parse, ParseStatus
-from nutchpy.extension.chains import ParseFilters, Parsers
-from nutchpy.extension.chains import signature as signature_plugin
+from nutchpy.extension.chains import PageSignature, ParseFilters, Parsers
 from nutchpy.parsing.outlinks import Kept, Link, OutlinkRules, count
 
 
@@ -59,7 +58,7 @@ class PageParser:
         self._parsers = Parsers.from_conf(conf)
         self._filters = ParseFilters.from_conf(conf)
         self._rules = OutlinkRules(conf)
-        self._signature = signature_plugin(conf)
+        self._signature = PageSignature.from_conf(conf)
         self._skip_truncated = conf.flag("parser.skip.truncated")
         self._metadata_keys = conf.words("db.parsemeta.to.crawldb")
         self._counters = Counters()
@@ -86,7 +85,7 @@ class PageParser:
     def take_counters(self) -> Counters:
         """What was counted since the last call, plugin errors included."""
         counters, self._counters = self._counters, Counters()
-        for chain in (self._parsers, self._filters, *self._rules.chains):
+        for chain in (self._parsers, self._filters, self._signature, *self._rules.chains):
             counters += chain.take_errors()
         return counters
 

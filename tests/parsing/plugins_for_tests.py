@@ -69,6 +69,17 @@ class Deadly(Wild):
         os._exit(9)
 
 
+class Forgetful:
+    @classmethod
+    def from_conf(cls, conf):
+        return cls()
+
+    def calculate(self, content, parse):
+        if parse is None:
+            raise KeyError("nothing to sign")
+        return b"short"
+
+
 class Asks:
     @classmethod
     def from_conf(cls, conf):
@@ -86,6 +97,8 @@ unusable = wild_plugins:Unusable
 deadly = wild_plugins:Deadly
 [nutchpy.parsefilter]
 asks = wild_plugins:Asks
+[nutchpy.signature]
+forgetful = wild_plugins:Forgetful
 """
 
 

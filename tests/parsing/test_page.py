@@ -129,6 +129,13 @@ def test_a_parser_that_raises_costs_the_page(wild_conf: Conf) -> None:
     assert parser.take_counters()["plugin_errors:wild"] == 2
 
 
+def test_a_signature_that_fails_its_contract_costs_the_page_its_fingerprint(wild_conf: Conf) -> None:
+    parser = PageParser(wild_conf.with_values({"db.signature.class": "forgetful"}))
+    assert parser.parse(page()).signature == hashlib.md5(HTML.encode()).digest()
+    assert parser.parse(page(b"", mime="image/png")).signature == hashlib.md5(PAGE.encode()).digest()
+    assert parser.take_counters()["plugin_errors:forgetful"] == 2
+
+
 def test_counters_say_what_happened(conf: Conf) -> None:
     parser = PageParser(conf)
     parser.parse(page("<a href=/p>self</a><a href=/x>x</a>"))

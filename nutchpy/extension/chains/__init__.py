@@ -6,6 +6,7 @@ worker process rebuilds its own.
 """
 
 from nutchpy.extension.chains.guard import Chain
+from nutchpy.extension.chains.page_signature import PageSignature
 from nutchpy.extension.chains.parsing import ParseFilters, Parsers
 from nutchpy.extension.chains.scoring import ScoringFilters
 from nutchpy.extension.chains.single import schedule, signature, transport
@@ -14,6 +15,7 @@ from nutchpy.extension.chains.urlnormalizers import URLNormalizers
 
 __all__ = [
     "Chain",
+    "PageSignature",
     "ParseFilters",
     "Parsers",
     "ScoringFilters",
