@@ -36,36 +36,15 @@ from nutchpy.core.status import Status
 from nutchpy.core.urls import registered_domain
 from nutchpy.extension.chains import ScoringFilters
 from nutchpy.extension.chains.fetch_schedule import Schedule
+from nutchpy.extension.columns import after, interval_or_default, whole
 from nutchpy.extension.hosts import HostSettings
 from nutchpy.stages.metadata import merged
-from nutchpy.storage.schema import METADATA, TABLES, TIME
+from nutchpy.storage.schema import TABLES, TIME
 
 Column: TypeAlias = Any
 """An Arrow array or scalar; pyarrow's functions take both."""
 
 _CRAWLDB: Final = TABLES["crawldb"].schema.remove_metadata()
-_ATTEMPT: Final = (
-    *("domain", "status", "fetch_time", "modified_time", "retries", "fetch_interval", "score", "signature", "depth"),
-    *("http_status", "protocol_status", "etag", "last_modified", "metadata"),
-)
-_LAYERS: Final = pa.list_(pa.struct({"rank": pa.float64(), "metadata": METADATA}))
-TOUCHED: Final = pa.schema(
-    [
-        *((name, kind) for name, kind in zip(_CRAWLDB.names, _CRAWLDB.types, strict=True)),
-        *((f"attempt_{name}", _CRAWLDB.field(name).type) for name in _ATTEMPT),
-        ("known", pa.bool_()),
-        ("attempted", pa.bool_()),
-        ("new_signature", pa.binary()),
-        ("parse_metadata", _LAYERS),
-        ("is_linked", pa.bool_()),
-        ("inlink_score", pa.float64()),
-        ("inlink_depth", pa.int32()),
-        ("inlink_interval", pa.int32()),
-        ("inlink_metadata", _LAYERS),
-    ]
-)
-"""What a touched row is: the crawldb's row (null unless ``known``), the attempt (if ``attempted``), parse and links."""
-
 _RETRY_SECONDS: Final = 86_400
 _GROWTH: Final = 1.5
 _SHARE_OF_MAX: Final = 0.9
@@ -109,7 +88,7 @@ class Rules:
 
 
 def transition(touched: pa.RecordBatch, rules: Rules) -> pa.Table:
-    """The crawldb rows that touched rows (columns as updatedb.sql gives them) lead to; in any order."""
+    """The crawldb rows that touched rows (see touched.py) lead to; in any order."""
     attempted = touched.filter(touched["attempted"])
     others = touched.filter(pc.invert(touched["attempted"]))
     return pa.concat_tables([_after_attempt(attempted, rules), _after_news(others, rules)])
@@ -196,18 +175,17 @@ def _timing(rows: pa.RecordBatch, outcome: _Outcome, rules: Rules) -> _Timing:
     fetched, host = rows["attempt_fetch_time"], rows["host"]
     longest = rules.settings.numbers("db.fetch.interval.max", host)
     scheduled = _scheduled(rows, outcome, rules)
-    before = _interval(rows["attempt_fetch_interval"], rules.settings.numbers("db.fetch.interval.default", host))
+    before = whole(interval_or_default(rows["attempt_fetch_interval"], host, rules.settings))
     grown = _grown(before, longest)
+    again = pc.and_(outcome.retried, pc.invert(outcome.exhausted))
     interval = pc.if_else(outcome.answered, scheduled["fetch_interval"], grown)
-    interval = pc.if_else(pc.and_(outcome.retried, pc.invert(outcome.exhausted)), before, interval)
-    due = pc.if_else(outcome.answered, scheduled["due_time"], _later(fetched, grown))
-    due = pc.if_else(
-        pc.and_(outcome.retried, pc.invert(outcome.exhausted)), _later(fetched, pa.scalar(_RETRY_SECONDS)), due
-    )
+    interval = pc.if_else(again, before, interval)
+    due = pc.if_else(outcome.answered, scheduled["due_time"], after(fetched, grown))
+    due = pc.if_else(again, after(fetched, pa.scalar(_RETRY_SECONDS)), due)
     forced = pc.and_(outcome.answered, pc.greater(interval.cast(pa.float64()), longest))
-    at_most = _whole(pc.multiply(longest, _SHARE_OF_MAX))
+    at_most = whole(pc.multiply(longest, _SHARE_OF_MAX))
     interval = pc.if_else(forced, at_most, interval)
-    latest = _later(fetched, at_most)
+    latest = after(fetched, at_most)
     due = pc.if_else(pc.and_(forced, pc.greater(due, latest)), latest, due)
     return _Timing(interval, due, _modified(rows, outcome, scheduled["modified_time"], due, longest), forced)
 
@@ -274,7 +252,7 @@ def _validator(rows: pa.RecordBatch, outcome: _Outcome, name: str) -> Column:
 def _after_news(rows: pa.RecordBatch, rules: Rules) -> pa.Table:
     known = rows["known"]
     domains = pc.if_else(known, None, _domains(rows["host"]))
-    default = _whole(rules.settings.numbers("db.fetch.interval.default", rows["host"]))
+    default = whole(rules.settings.numbers("db.fetch.interval.default", rows["host"]))
     never = pc.is_null(rows["fetch_time"])
     interval = pc.coalesce(rows["fetch_interval"], default)
     brought = pc.if_else(never, rows["inlink_interval"], None)
@@ -332,21 +310,9 @@ def _one_of(column: pa.Array, statuses: Iterable[Status]) -> Column:
     return pc.is_in(column, value_set=pa.array([status.value for status in statuses]))
 
 
-def _interval(seconds: Column, default: Column) -> Column:
-    return pc.if_else(pc.greater(seconds, 0), seconds, _whole(default))
-
-
 def _grown(interval: Column, longest: Column) -> Column:
     grown = pc.multiply(interval.cast(pa.float64()), _GROWTH)
-    return _whole(pc.if_else(pc.less(grown, longest), grown, pc.multiply(longest, _SHARE_OF_MAX)))
-
-
-def _whole(seconds: Column) -> Column:
-    return pc.round(seconds, round_mode="half_up").cast(pa.int32())
-
-
-def _later(times: Column, seconds: Column) -> Column:
-    return pc.add(times.cast(pa.int64()), pc.multiply(seconds.cast(pa.int64()), 1_000_000)).cast(TIME)
+    return whole(pc.if_else(pc.less(grown, longest), grown, pc.multiply(longest, _SHARE_OF_MAX)))
 
 
 def _instant(now: datetime) -> pa.Scalar:

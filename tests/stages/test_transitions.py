@@ -12,7 +12,8 @@ import pytest
 from nutchpy.conf.layers import Conf, Layer, defaults
 from nutchpy.engine.base import statement
 from nutchpy.stages.metadata import merged_pairs
-from nutchpy.stages.transitions import TOUCHED, Rules, transition
+from nutchpy.stages.touched import TOUCHED
+from nutchpy.stages.transitions import Rules, transition
 from nutchpy.testing.crawls import INTERVAL, LATER, NOW
 
 DAY = timedelta(days=1)

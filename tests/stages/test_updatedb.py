@@ -17,7 +17,8 @@ from nutchpy.conf.layers import defaults
 from nutchpy.core.errors import DamagedError, LockedError, MissingError, UsageError
 from nutchpy.engine.rewrite import rewrite
 from nutchpy.stages.context import Context, Outcome
-from nutchpy.stages.transitions import TOUCHED, Rules, transition
+from nutchpy.stages.touched import TOUCHED
+from nutchpy.stages.transitions import Rules, transition
 from nutchpy.stages.updatedb import UpdatedbOptions, run
 from nutchpy.storage.database import Database
 from nutchpy.storage.parts import PartName

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from nutchpy.conf.layers import Conf
 from nutchpy.extension.chains.guard import Chain, build
+from nutchpy.extension.columns import after, interval_or_default, whole
 from nutchpy.extension.hosts import HostSettings
 from nutchpy.extension.points import FetchSchedule
 
@@ -45,10 +46,8 @@ class Schedule(Chain):
 
     def _plain(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """As it was, due after its interval."""
-        default = self._settings.numbers("db.fetch.interval.default", batch["host"]).cast(pa.int32())
-        interval = pc.if_else(pc.greater(batch["fetch_interval"], 0), batch["fetch_interval"], default)
-        micros = pc.multiply(interval.cast(pa.int64()), 1_000_000)
-        due = pc.add(batch["fetch_time"].cast(pa.int64()), micros).cast(batch["fetch_time"].type)
+        interval = whole(interval_or_default(batch["fetch_interval"], batch["host"], self._settings))
+        due = after(batch["fetch_time"], interval)
         modified = pc.coalesce(batch["modified_time"], batch["fetch_time"])
         return pa.record_batch({"fetch_interval": interval, "due_time": due, "modified_time": modified})
 

@@ -14,8 +14,9 @@ import pyarrow.compute as pc
 
 from nutchpy.conf.layers import Conf
 from nutchpy.core.errors import ConfigError
+from nutchpy.extension import columns
 from nutchpy.extension.hosts import HostSettings
-from nutchpy.plugins.schedule import columns
+from nutchpy.plugins.schedule.answer import answer
 
 _FAMILY: Final = "db.fetch.schedule.adaptive"
 _NUMBER: Final = r"^\s*\d{1,10}(\.\d*)?\s*$"
@@ -47,10 +48,10 @@ class AdaptiveFetchSchedule:
         fixed = _fixed(batch["metadata"])
         interval = columns.whole(pc.coalesce(fixed, interval))
         ahead = pc.subtract(interval.cast(pa.float64()), pc.if_else(pc.is_valid(fixed), 0.0, offset))
-        return columns.answer(interval, columns.after(fetched, ahead), modified)
+        return answer(interval, columns.after(fetched, ahead), modified)
 
     def _adapted(self, batch: pa.RecordBatch, unchanged_for: pa.Array) -> pa.Array:
-        interval = columns.interval_or_default(batch, self._settings)
+        interval = columns.interval_or_default(batch["fetch_interval"], batch["host"], self._settings)
         longer = pc.multiply(interval, pc.add(1.0, self._number("inc_rate", batch)))
         shorter = pc.multiply(interval, pc.subtract(1.0, self._number("dec_rate", batch)))
         adapted = pc.case_when(

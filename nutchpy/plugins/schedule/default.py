@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nutchpy.conf.layers import Conf
+from nutchpy.extension import columns
 from nutchpy.extension.hosts import HostSettings
-from nutchpy.plugins.schedule import columns
+from nutchpy.plugins.schedule.answer import answer
 
 
 class DefaultFetchSchedule:
@@ -25,9 +26,9 @@ class DefaultFetchSchedule:
 
     def schedule(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Due one interval after the fetch; modified when it was, or when that was never known."""
-        interval = columns.whole(columns.interval_or_default(batch, self._settings))
+        interval = columns.whole(columns.interval_or_default(batch["fetch_interval"], batch["host"], self._settings))
         changed = pc.equal(batch["state"], "modified")
-        return columns.answer(
+        return answer(
             interval,
             columns.after(batch["fetch_time"], interval),
             pc.if_else(changed, batch["fetch_time"], pc.coalesce(batch["modified_time"], batch["fetch_time"])),
