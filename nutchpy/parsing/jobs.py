@@ -6,6 +6,7 @@ A job tells a Board before it begins a page. If the process dies of that page, t
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,6 +21,8 @@ from nutchpy.core.parse import ParseStatus
 from nutchpy.parsing import rows
 from nutchpy.parsing.board import Board
 from nutchpy.parsing.page import PageInput, PageParser, ParsedPage
+
+_log = logging.getLogger(__name__)
 
 Failures = Mapping[int, tuple[ParseStatus, str]]
 """Pages that a process died of: their number within the job, what it died of."""
@@ -117,12 +120,20 @@ def _parsed(
             yield parser.failed(page, *failures[number])
             continue
         board.begin(number)
-        try:
-            parsed = parser.parse(page)
-        except MemoryError:
-            parsed = None  # leave the handler first: its traceback holds what took the memory
+        parsed, status, message = _one(page, parser)
         board.end()
-        yield parsed or parser.failed(page, ParseStatus.MEMORY, "out of memory")
+        yield parsed or parser.failed(page, status, message)
+
+
+def _one(page: PageInput, parser: PageParser) -> tuple[ParsedPage | None, ParseStatus, str]:
+    """The page, or why there is none. What took the memory is let go of by the time this returns."""
+    try:
+        return parser.parse(page), ParseStatus.SUCCESS, ""
+    except MemoryError:
+        return None, ParseStatus.MEMORY, "out of memory"
+    except Exception as error:  # noqa: BLE001  worker boundary: whatever a plugin handed us costs this page
+        _log.warning("parsing %s raised %r", page.content.url, error, exc_info=error)
+        return None, ParseStatus.EXCEPTION, f"{type(error).__name__}: {error}"
 
 
 def _stream(table: pa.Table) -> bytes:

@@ -20,6 +20,8 @@ class Wild:
 
     def parse(self, content):
         word = content.content.split()[0]
+        if word == b"nonsense":
+            return Parse(ParseStatus.SUCCESS, outlinks=[None])
         getattr(self, word.decode())()
         return Parse(ParseStatus.SUCCESS, text=content.content.decode())
 

@@ -63,7 +63,14 @@ def test_many_jobs_over_several_workers(wild_conf: Conf) -> None:
 
 @pytest.mark.parametrize(
     ("word", "status"),
-    [("crash", "crashed"), ("leave", "crashed"), ("eat", "memory"), ("gulp", "memory"), ("fail", "exception")],
+    [
+        ("crash", "crashed"),
+        ("leave", "crashed"),
+        ("eat", "memory"),
+        ("gulp", "memory"),
+        ("fail", "exception"),
+        ("nonsense", "exception"),
+    ],
 )
 def test_one_bad_page_costs_itself(wild_conf: Conf, word: str, status: str) -> None:
     with ParsePool(wild_conf.with_values({"parser.memory.limit": 400 << 20})) as pool:

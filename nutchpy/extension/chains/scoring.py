@@ -73,7 +73,10 @@ class ScoringFilters(Chain):
         if self._mover is None:
             return [0.0] * len(internal)
         try:
-            return self._mover[1].outlink_scores(score, internal, total)
+            shares = self._mover[1].outlink_scores(score, internal, total)
+            if len(shares) != len(internal):
+                raise ValueError(f"{len(shares)} shares for {len(internal)} links")
+            return shares
         except Exception as error:  # noqa: BLE001  a plugin's fault costs this page's shares
             self.failed(self._mover[0], "a page's outlinks", error)
             return [0.0] * len(internal)
