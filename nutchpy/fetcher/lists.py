@@ -6,6 +6,7 @@ import os
 import selectors
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -74,8 +75,11 @@ def fetch_list(task: Task, caller: Caller) -> ListResult:
     """Fetch what is left of a list, holding its lock."""
     with task.segment.locked_list(task.number, task.wait_lock):
         merge.repair(task.segment, task.number)
-        with selectors.DefaultSelector() as selector:
-            return _run(task, caller, selector)
+        with ExitStack() as stack:
+            loop, result = _run(task, caller, stack)
+        if not loop.interrupted:
+            merge.merge_small(task.segment, task.number)
+        return result
 
 
 def remaining(segment: Segment, number: int) -> int:
@@ -93,38 +97,40 @@ def fetched_urls(segment: Segment, number: int) -> pa.Array:
     return rows.column_array(paths, "url")
 
 
-def _run(task: Task, caller: Caller, selector: selectors.BaseSelector) -> ListResult:
-    waker = Waker(selector)
-    transport = chains.transport(task.conf)
-    transport.attach(selector, waker.wake)
-    lookups = ThreadedLookups(task.conf.integer("fetcher.dns.threads"), waker.wake)
-    parse = task.conf.flag("fetcher.parse")
-    store_text = task.conf.flag("parser.store.text") if parse else None
-    output = SegmentOutput(task.segment, task.number, settings.flush_limits(task.conf), waker.wake, store_text)
-    pool = ParsePool(task.conf, _parsers(task)) if parse else None
-    world = World(transport, lookups, output, time.monotonic, _wall, pool)
-    try:
-        refilter = Refilter.from_conf(task.conf)
-        machine = build(task.conf, world, _pieces(task, refilter), _share(task))
-        loop = FetchLoop(machine, selector, time.monotonic)
-        machine.sources += [output, *_watches(task, machine, loop, caller)]
-        selector.register(caller.fileno(), selectors.EVENT_READ, _Call(caller, loop, selector))
-        if machine.parsing is not None:
-            selector.register(machine.parsing, selectors.EVENT_READ, machine.parsing)
-        loop.run()
-        output.close()
-    except BaseException:
-        output.abandon()
-        raise
-    finally:
-        lookups.close()
-        transport.close()
-        if pool is not None:
-            pool.close()
-        waker.close()
-    merge.merge_small(task.segment, task.number)
+def _run(task: Task, caller: Caller, stack: ExitStack) -> tuple[FetchLoop, ListResult]:
+    """Put the machine together and let it run; ``stack`` lets go of what it holds."""
+    selector = stack.enter_context(selectors.DefaultSelector())
+    world, output = _world(task, selector, stack)
+    refilter = Refilter.from_conf(task.conf)
+    machine = build(task.conf, world, _pieces(task, refilter), _share(task))
+    loop = FetchLoop(machine, selector, time.monotonic)
+    machine.sources += [output, *_watches(task, machine, loop, caller)]
+    selector.register(caller.fileno(), selectors.EVENT_READ, _Call(caller, loop, selector))
+    if machine.parsing is not None:
+        selector.register(machine.parsing, selectors.EVENT_READ, machine.parsing)
+    loop.run()
+    output.close()
     counters = machine.counters() + (refilter.counters if refilter is not None else Counters())
-    return ListResult(counters, machine.sink.dropped_queues, machine.status(), loop.reason)
+    return loop, ListResult(counters, machine.sink.dropped_queues, machine.status(), loop.reason)
+
+
+def _world(task: Task, selector: selectors.BaseSelector, stack: ExitStack) -> tuple[World, SegmentOutput]:
+    """Real sockets, names, files and processes."""
+    conf = task.conf
+    waker = Waker(selector)
+    stack.callback(waker.close)
+    transport = chains.transport(conf)
+    stack.callback(transport.close)
+    transport.attach(selector, waker.wake)
+    lookups = ThreadedLookups(conf.integer("fetcher.dns.threads"), waker.wake)
+    stack.callback(lookups.close)
+    pool = ParsePool(conf, _parsers(task)) if conf.flag("fetcher.parse") else None
+    if pool is not None:
+        stack.callback(pool.close)
+    store_text = None if pool is None else conf.flag("parser.store.text")
+    output = SegmentOutput(task.segment, task.number, settings.flush_limits(conf), waker.wake, store_text)
+    stack.callback(output.abandon)
+    return World(transport, lookups, output, time.monotonic, _wall, pool), output
 
 
 def _parsers(task: Task) -> int:

@@ -65,6 +65,8 @@ class FetchLoop:
         self._selector = selector
         self._monotonic = monotonic
         self.reason: str | None = None
+        self.interrupted = False
+        """Whether it is to end as soon as it can."""
         self._abandon_at: float | None = None
 
     def run(self) -> None:
@@ -89,6 +91,7 @@ class FetchLoop:
             machine.feeder.stop(reason)
             machine.sink.drop_items(machine.queues.clear(), reason)
         if grace is not None:
+            self.interrupted = True
             self._abandon_at = self._monotonic() + grace
 
     def _begin(self, now: float) -> None:

@@ -125,7 +125,9 @@ class SegmentOutput:
         self._writer.check()
 
     def abandon(self) -> None:
-        """Stop writing; what is not published is not kept."""
+        """Stop writing, unless it has been closed; what is not published is not kept."""
+        if not self._thread.is_alive():
+            return
         self._writer.abandoned = True
         while True:
             try:

@@ -33,6 +33,7 @@ EXAMPLE: Final = """nutchpy fetch crawl/segments/20260101120000 -threads 50
 nutchpy fetch "$segment" -D fetcher.server.delay=1 -D fetcher.timelimit.mins=60"""
 
 _INTERRUPTED_EXIT: Final = 5
+_ORPHANS_SECONDS: Final = 10.0
 _EARLY: Final = {
     "timelimit": "the time limit (fetcher.timelimit.mins) has come",
     "throughput": "fetching had become slower than fetcher.throughput.threshold.pages",
@@ -60,7 +61,9 @@ def run(options: FetchOptions, ctx: Context) -> Outcome:
     unclean = segment.meta.state("fetch") == "running"
     started = datetime.now(UTC)
     segment.record("fetch", state="running", version=VERSION, start=started.isoformat())
-    tasks = [Task(segment, number, lists, ctx.conf, ctx.wait_lock, _time_limit(ctx), unclean) for number in work]
+    # Workers of a run that was killed just now need a moment to publish what they have and to end.
+    wait = max(ctx.wait_lock, _ORPHANS_SECONDS if unclean else 0.0)
+    tasks = [Task(segment, number, lists, ctx.conf, wait, _time_limit(ctx), unclean) for number in work]
     results = _fetch_all(tasks, ctx, sum(work.values()))
     return _conclude(segment, options, ctx, results)
 
