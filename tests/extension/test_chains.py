@@ -111,7 +111,8 @@ def _installed(install: Install) -> None:
 
 
 def conf(**values: object) -> Conf:
-    return defaults().with_values({name.replace("__", "."): value for name, value in values.items()})  # type: ignore[misc]
+    given = {name.replace("__", "."): value for name, value in values.items()}
+    return defaults().with_values({"urlnormalizer.loop.count": 1, **given})  # type: ignore[misc]
 
 
 def page(body: bytes = b"", content_type: str = "text/html; charset=utf-8") -> Content:

@@ -100,8 +100,12 @@ class FastURLFilter:
     def from_conf(cls, conf: Conf) -> Self:
         """From ``urlfilter.fast.rules``, else the file ``urlfilter.fast.file``, and ``urlfilter.fast.url.*``."""
         rules = conf.rules("urlfilter.fast.file", "urlfilter.fast.rules")
-        lengths = ("url.max.length", "url.path.max.length", "url.query.max.length")
-        return cls(read_rules(rules.text, rules.source), *(conf.integer(f"urlfilter.fast.{name}") for name in lengths))
+        return cls(
+            read_rules(rules.text, rules.source),
+            conf.integer("urlfilter.fast.url.max.length"),
+            conf.integer("urlfilter.fast.url.path.max.length"),
+            conf.integer("urlfilter.fast.url.query.max.length"),
+        )
 
     def reject(self, url: str) -> str | None:
         """None to accept."""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from nutchpy.conf.layers import defaults
 from nutchpy.extension import registry
+from nutchpy.extension.chains.urlnormalizers import URLNormalizers
 
 CONF = defaults().with_values(
     {
@@ -34,6 +35,8 @@ FILTERS = {
     name: registry.load("urlfilter", name).from_conf(CONF)
     for name in ("regex", "limits", "prefix", "suffix", "domain", "domaindenylist", "validator", "automaton", "fast")
 }
+
+CHAIN = URLNormalizers.from_conf(defaults())
 
 anything = st.text(st.characters(exclude_categories=()), max_size=60)
 SCHEMES = ["http://", "https://", "HTTP:", "file:", "file://", "file:///", "ftp://u:p@", "http:\\", "mailto:", ""]
@@ -111,6 +114,14 @@ def test_normalizing_twice_is_normalizing_once(name: str, scope: str, url: str) 
     once = normalizer.normalize(url, scope)
     if once is not None:
         assert normalizer.normalize(once, scope) == once
+
+
+@given(url=urls | anything)
+@settings(max_examples=500)
+def test_the_default_chain_leaves_its_own_results_alone(url: str) -> None:
+    once = CHAIN.normalize(url, "default")
+    if once is not None:
+        assert CHAIN.normalize(once, "default") == once
 
 
 @pytest.mark.parametrize("name", [name for name in NORMALIZERS if hasattr(NORMALIZERS[name], "normalize_all")])
