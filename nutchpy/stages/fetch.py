@@ -34,6 +34,7 @@ nutchpy fetch "$segment" -D fetcher.server.delay=1 -D fetcher.timelimit.mins=60"
 
 _INTERRUPTED_EXIT: Final = 5
 _ORPHANS_SECONDS: Final = 10.0
+_SHOW_SECONDS: Final = 0.9
 _EARLY: Final = {
     "timelimit": "the time limit (fetcher.timelimit.mins) has come",
     "throughput": "fetching had become slower than fetcher.throughput.threshold.pages",
@@ -84,16 +85,19 @@ def _fetch_all(tasks: Sequence[Task], ctx: Context, total: int) -> list[ListResu
 
 
 class _Show:
-    """Hands snapshots to the progress, in Nutch's words."""
+    """Hands snapshots to the progress, in Nutch's words, once a second however many processes report."""
 
     def __init__(self, ctx: Context, total: int) -> None:
         self._ctx = ctx
         self._total = total
         self._line = StatusLine(ctx.monotonic())
+        self._next = 0.0
 
     def __call__(self, status: FetchStatus) -> None:
-        text = self._line.text(status, self._ctx.monotonic())
-        self._ctx.progress.update(status.pages + status.errors, self._total, text)
+        now = self._ctx.monotonic()
+        if now >= self._next:
+            self._next = now + _SHOW_SECONDS
+            self._ctx.progress.update(status.pages + status.errors, self._total, self._line.text(status, now))
 
 
 class _Here:
