@@ -122,6 +122,8 @@ def _explained(inputs: Inputs) -> Iterator[None]:
     except duckdb.Error as error:
         if not isinstance(error, _NOT_DAMAGE):
             find_damage(inputs)
+        if isinstance(error, duckdb.OutOfMemoryException):
+            raise EngineError(f"{_first_line(error)} (db.memory.limit sets it)") from error
         if isinstance(error, duckdb.IOException):
             raise StorageError(f"reading or writing a table failed: {_first_line(error)}") from error
         raise EngineError(_first_line(error)) from error

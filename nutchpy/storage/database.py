@@ -96,7 +96,8 @@ class Draft:
         return self.path / bucket_part(bucket)
 
     def keep(self, part: Path) -> None:
-        """Take over an unchanged bucket of the present generation."""
+        """Take over an unchanged bucket of the present generation; DamagedError when it cannot be read."""
+        check_part(part, self.table)
         fs.hard_link(part, self.path / part.name)
 
 

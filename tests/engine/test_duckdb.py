@@ -145,6 +145,12 @@ def test_where_nothing_can_be_written(engine: DuckDBEngine, tmp_path: Path) -> N
         engine.write("select 'x' as url, 'y' as text", {}, {}, out, TABLES["parse_text"])
 
 
+def test_too_little_memory_names_the_setting(tmp_path: Path) -> None:
+    small = DuckDBEngine("20MB", 1, tmp_path / "spill")
+    with pytest.raises(EngineError, match=r"db\.memory\.limit"):
+        small.table("select list(md5(cast(n as varchar))) from range(2000000) as r(n)", {})
+
+
 # -- damage
 
 

@@ -534,18 +534,22 @@ def test_a_locked_crawldb_names_its_holder(tmp_path: Path) -> None:
     assert error.value.exit_code == 3
 
 
-@pytest.mark.parametrize("table", ["crawl_fetch", "crawl_parse"])
-def test_a_damaged_part_is_named_and_the_crawldb_unharmed(tmp_path: Path, table: str) -> None:
-    database, segment = crawl(tmp_path, URL)
-    add_fetch(segment, [URL])
-    add_parse(segment, {URL: A})
-    before = read_db(database)
-    part = segment.files(table)[0]
-    part.write_bytes(part.read_bytes()[:300])
+@pytest.mark.parametrize("table", ["crawl_fetch", "crawl_parse", "crawldb"])
+@pytest.mark.parametrize("buckets", [1, 16])
+def test_a_damaged_part_is_named_and_the_crawldb_unharmed(tmp_path: Path, table: str, buckets: int) -> None:
+    database = make_crawldb(tmp_path / "crawldb", [f"http://h{n}.test/" for n in range(30)], buckets)
+    segment = make_segment(tmp_path / "segments", ["http://h1.test/"], database)
+    add_fetch(segment, ["http://h1.test/"])
+    add_parse(segment, {"http://h1.test/": A})
+    before = database.current()
+    part = before.parts[0] if table == "crawldb" else segment.files(table)[0]
+    whole = part.read_bytes()
+    part.write_bytes(whole[:300])
     with pytest.raises(DamagedError, match=str(part)):
         update(database, segment)
-    assert read_db(database) == before
-    assert [p.name for p in (database.path / "generations").iterdir()] == [database.current().path.name]
+    part.write_bytes(whole)
+    assert database.current() == before
+    assert [path.name for path in (database.path / "generations").iterdir()] == [before.path.name]
 
 
 def test_a_plugin_that_raises_costs_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
