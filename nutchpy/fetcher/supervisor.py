@@ -90,7 +90,7 @@ class Supervisor:
                     if isinstance(ready, _Worker):
                         self._listen(ready, errors)
                     else:
-                        self._stop_all(self._stop.reason or "interrupted")
+                        self._stop_all("interrupted")
         except BaseException:
             self._end_all(_END_AT_ONCE_SECONDS)
             raise

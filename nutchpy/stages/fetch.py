@@ -35,9 +35,12 @@ nutchpy fetch "$segment" -D fetcher.server.delay=1 -D fetcher.timelimit.mins=60"
 _INTERRUPTED_EXIT: Final = 5
 _ORPHANS_SECONDS: Final = 10.0
 _SHOW_SECONDS: Final = 0.9
-_EARLY: Final = {
+_WHY: Final = {
     "timelimit": "the time limit (fetcher.timelimit.mins) has come",
     "throughput": "fetching had become slower than fetcher.throughput.threshold.pages",
+    "exceptions": "their queues failed fetcher.max.exceptions.per.queue times",
+    "robots_deferred": "their robots.txt could not be had",
+    "interrupted": "the fetch was stopped",
 }
 
 
@@ -114,7 +117,7 @@ class _Here:
 
     def heed(self, loop: FetchLoop) -> bool:
         """Stop; that signal is all there will be."""
-        loop.stop(self._ctx.stop.reason or "interrupted", self._grace)
+        loop.stop("interrupted", self._grace)
         return False
 
     def report(self, status: FetchStatus, _counters: Counters) -> None:
@@ -147,7 +150,7 @@ def _dropped(counters: Counters, results: Sequence[ListResult]) -> list[str]:
     for name, count in counters.items():
         family, _, reason = name.partition(":")
         if family == "dropped":
-            lines.append(f"{count} URLs not attempted, they stay due: {_EARLY.get(reason, reason)}")
+            lines.append(f"{count} URLs not attempted, they stay due: {_WHY.get(reason, reason)}")
     queues = {queue: count for result in results for queue, count in result.dropped_queues.items()}
     worst = sorted(queues.items(), key=lambda pair: -pair[1])[:10]
     if worst:

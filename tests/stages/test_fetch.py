@@ -374,7 +374,7 @@ def test_a_signal_ends_the_fetch_and_the_next_goes_on(tmp_path: Path, serve: Cal
     first = set(rows(segment))
     assert 2 <= len(first) < 20
     assert segment.meta.state("fetch") == "interrupted"
-    assert outcome.counters["dropped:SIGTERM"] == 40 - len(first)
+    assert outcome.counters["dropped:interrupted"] == 40 - len(first)
     assert fetch(segment).exit_code == 0
     assert len(rows(segment)) == 40
     assert max(Counter(server.log.paths()).values()) == 1
