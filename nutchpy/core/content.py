@@ -21,6 +21,12 @@ def header(headers: Headers, name: str) -> str | None:
     return found[-1] if found else None
 
 
+def combined(headers: Headers, name: str) -> str | None:
+    """All values of a header that is a list, joined by commas, as if they had been sent in one; None when absent."""
+    wanted = name.lower()
+    return ", ".join(value for key, value in headers if key.lower() == wanted) or None
+
+
 @dataclass(frozen=True, slots=True)
 class Content:
     """One row of the ``content`` table: body as sent after transfer decoding and content decoding."""

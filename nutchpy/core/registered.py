@@ -41,6 +41,15 @@ def _by_list(host: str) -> str:
     return str(_list().privatesuffix(host) or host)
 
 
+def private_domain(host: str) -> str | None:
+    """The registered domain in lower case; None for what stands under no suffix: addresses, suffixes, no host."""
+    name = host.lower().removesuffix(".")
+    if not all(name.split(".")) or ":" in name or name.rpartition(".")[2].isdigit():
+        return None
+    found = _list().privatesuffix(name)
+    return None if found is None else str(found)
+
+
 def public_suffix(host: str) -> str | None:
     """The public suffix a host stands under, or is; None for addresses and unlisted top-level domains."""
     if not host or host[0] == "[" or host[-1].isdigit():

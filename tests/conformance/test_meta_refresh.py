@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from conformance import corpora
 
-from nutchpy.core import meta_refresh
+from nutchpy.testing.conformance import meta_refresh
 
 EXPECTED_FAILURES: dict[str, str] = {}
 PAGE = "http://example.org/dir/page"
 
 
 def passes(case: corpora.Case) -> bool:
-    found = meta_refresh.meta_refresh(case["content"], PAGE)
+    found = meta_refresh(case["content"], PAGE)
     expected = case["expected"]
     if expected is None:
         return found is None

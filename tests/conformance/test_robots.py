@@ -6,8 +6,8 @@ import json
 
 from conformance import corpora
 
-from nutchpy.core import robots
 from nutchpy.core.robots_path import path_of
+from nutchpy.testing.conformance import robots
 
 _NORMALISED = "RFC 9309 §2.2.2 compares percent-encoding normalised; Google's matcher leaves it to its caller"
 
@@ -15,8 +15,7 @@ EXPECTED_FAILURES: dict[str, str] = {"63": _NORMALISED, "65": _NORMALISED, "66":
 
 
 def passes(case: corpora.Case) -> bool:
-    parsed = robots.parse(case["robots"].encode())
-    return parsed.verdict(case["url"], [case["agent"]]).allowed is case["allowed"]
+    return robots(case["robots"].encode(), [case["agent"]], case["url"]).allowed is case["allowed"]
 
 
 def test_google() -> None:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final, Protocol, Self
 
 from nutchpy.conf.layers import Conf
 from nutchpy.core import robots_directives
-from nutchpy.core.content import Content, header
+from nutchpy.core.content import Content, combined, header
 from nutchpy.core.errors import ConfigError
 from nutchpy.core.meta_refresh import meta_refresh
 from nutchpy.core.parse import Parse, ParseStatus
@@ -100,7 +100,7 @@ class HtmlParser:
         return make_soup(tamed(labels.decode(content.content, self._charset(content)[0]), self._max_depth))
 
     def _charset(self, content: Content) -> tuple[str, str]:
-        sent = header(content.headers, "content-type")
+        sent = combined(content.headers, "content-type")
         return charset(sent, content.content, content.content_type, self._default)
 
     def _robots(self, page: Page, content: Content) -> frozenset[str]:

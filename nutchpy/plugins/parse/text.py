@@ -8,7 +8,7 @@ from typing import ClassVar, Final, Self
 
 from nutchpy.conf.layers import Conf
 from nutchpy.core import robots_directives
-from nutchpy.core.content import Content, header
+from nutchpy.core.content import Content, combined, header
 from nutchpy.core.parse import Outlink, Parse, ParseStatus
 from nutchpy.core.urls import resolve
 from nutchpy.plugins.parse import labels
@@ -45,7 +45,7 @@ class TextParser:
 
     def parse(self, content: Content) -> Parse:
         """The text, its line ends made one kind, and its URLs."""
-        sent = header(content.headers, "content-type")
+        sent = combined(content.headers, "content-type")
         encoding, reason = charset(sent, content.content, content.content_type, self._default)
         text = labels.decode(content.content, encoding).replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
         robots = robots_directives.from_headers(content.headers, self._agents)
