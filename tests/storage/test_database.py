@@ -429,18 +429,19 @@ def test_a_second_writer_is_told_of_the_first(database: Database) -> None:
 
 def test_waiting_for_the_lock(database: Database) -> None:
     put(database, 1)
-    entered = threading.Event()
+    entered, leaving = threading.Event(), threading.Event()
 
     def hold() -> None:
         with database.locked():
             entered.set()
             time.sleep(0.3)
+            leaving.set()
 
     holder = threading.Thread(target=hold)
     holder.start()
     entered.wait()
     with database.locked(wait=10):
-        assert not holder.is_alive() or entered.is_set()
+        assert leaving.is_set()
     holder.join()
 
 
