@@ -31,9 +31,7 @@ _END_AT_ONCE_SECONDS: Final = 1.0
 
 
 class StopSignal(Protocol):
-    """Readable, with a reason, once the run is to end."""
-
-    reason: str | None
+    """Readable once the run is to end."""
 
     def fileno(self) -> int:
         """For waiting."""
