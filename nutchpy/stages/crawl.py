@@ -112,6 +112,7 @@ class _Crawl:
     ctx: Context
     counters: Counters = field(default_factory=Counters)
     rounds: int = 0
+    resumed: int = 0
     start: float = 0.0
 
     def run(self) -> Outcome:
@@ -143,6 +144,7 @@ class _Crawl:
         duplicates = dedup_is_due(self.options.dir)
         delay = timedelta(milliseconds=self.ctx.conf.integer("crawl.gen.delay"))
         left = list(unfinished_segments(self.options.dir, self._now().now, delay))
+        self.resumed = len(left)
         for one in left:
             _log.info("%s was left unfinished: going on with %s", one.segment.path, one.stage)
             self._gather(one)
@@ -233,7 +235,8 @@ class _Crawl:
         attempts = self.counters.family("fetched")
         fetched = self.counters["fetched:success"]
         said = f"{_many(self.rounds, 'round')}, {_many(attempts, 'URL')} attempted, {_many(fetched, 'page')} fetched"
-        return Outcome(self.counters, summary=[f"{said}; {nothing or 'all rounds done'}"])
+        before = f"{_many(self.resumed, 'unfinished segment')} finished, " if self.resumed else ""
+        return Outcome(self.counters, summary=[f"{before}{said}; {nothing or 'all rounds done'}"])
 
 
 def _many(count: int, noun: str) -> str:

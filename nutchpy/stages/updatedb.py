@@ -19,13 +19,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nutchpy.core.counters import Counters
-from nutchpy.core.errors import DamagedError, MissingError, UsageError
+from nutchpy.core.errors import DamagedError
 from nutchpy.core.status import Status
 from nutchpy.core.urls import bucket_key, hosts_of
 from nutchpy.engine.base import Files, Input, statement
 from nutchpy.engine.rewrite import Rewrite, rewrite
 from nutchpy.extension.chains import URLFilters, URLNormalizers
 from nutchpy.stages import feeds
+from nutchpy.stages.asked import asked_segments
 from nutchpy.stages.context import Context, Outcome
 from nutchpy.stages.feed_urls import Judge, cleaned
 from nutchpy.stages.feeds import Feed
@@ -36,7 +37,7 @@ from nutchpy.storage import fs
 from nutchpy.storage.database import Database, Draft, Generation
 from nutchpy.storage.parts import covered
 from nutchpy.storage.schema import TABLES
-from nutchpy.storage.segment import Segment, segments_in
+from nutchpy.storage.segment import Segment
 
 EXAMPLE: Final = """nutchpy updatedb crawl/crawldb crawl/segments/20260301120000
 nutchpy updatedb crawl/crawldb -dir crawl/segments"""
@@ -66,7 +67,7 @@ def run(options: UpdatedbOptions, ctx: Context) -> Outcome:
     """Apply the segments' new parts."""
     database = Database(options.crawldb, "crawldb")
     with database.locked(ctx.wait_lock):
-        segments, counters = _usable(_asked_for(options))
+        segments, counters = _usable(asked_segments("updatedb", options.segments, options.dir))
         judge = _judge(options, ctx)
         if judge is not None:
             counters += refilter(ctx, database, judge.normalizers, judge.filters, "updatedb", "crawldb")
@@ -89,23 +90,10 @@ def _judge(options: UpdatedbOptions, ctx: Context) -> Judge | None:
     return Judge(normalizers, URLFilters.from_conf(ctx.conf) if options.filter else None)
 
 
-def _asked_for(options: UpdatedbOptions) -> list[Segment]:
-    if options.dir is None and not options.segments:
-        raise UsageError("updatedb needs segments: name them, or give -dir FOLDER")
-    if options.dir is not None and not options.dir.is_dir():
-        raise MissingError(f"there is no folder {options.dir}")
-    named = [Segment(path) for path in options.segments]
-    listed = segments_in(options.dir) if options.dir is not None else []
-    if options.dir is not None and not listed:
-        raise MissingError(f"there is no segment in {options.dir}")
-    return [*named, *listed]
-
-
 def _usable(segments: Sequence[Segment]) -> tuple[list[Segment], Counters]:
-    """Each segment once, those never fetched left out; says of what is left out or not yet parsed."""
-    unique = {segment.meta.uuid: segment for segment in segments}
-    usable = [segment for segment in unique.values() if segment.parts("crawl_fetch")]
-    for segment in unique.values():
+    """Those never fetched left out; says of what is left out or not yet parsed."""
+    usable = [segment for segment in segments if segment.parts("crawl_fetch")]
+    for segment in segments:
         if segment not in usable:
             _log.warning("%s is passed over: nothing was fetched yet", segment.path)
     for segment in usable:
@@ -116,8 +104,8 @@ def _usable(segments: Sequence[Segment]) -> tuple[list[Segment], Counters]:
             what = "not parsed yet" if unparsed == len(bodies) else f"not wholly parsed ({unparsed} parts are not)"
             _log.info("%s is %s: those pages are entered as fetched, without their links", segment.path, what)
     counters = Counters({"segments": len(usable)})
-    if len(usable) < len(unique):
-        counters.add("skipped:not_fetched", len(unique) - len(usable))
+    if len(usable) < len(segments):
+        counters.add("skipped:not_fetched", len(segments) - len(usable))
     return usable, counters
 
 
