@@ -24,7 +24,7 @@ from nutchpy.core.java_tree import (
     Seq,
     compiled,
 )
-from nutchpy.core.regex_guards import Search, guarded, unguarded
+from nutchpy.core.regex_guards import Search, guarded
 
 
 def finder(pattern: str) -> Search:
@@ -32,12 +32,6 @@ def finder(pattern: str) -> Search:
     expression = java_regex.parse(pattern)
     compiled(expression)  # so that an error speaks of what was written, not of what was made of it
     return guarded(replace(expression, node=_trimmed(expression.node)))
-
-
-def full_matcher(pattern: str) -> Search:
-    """``Matcher.matches()``: whether the Java expression matches a text as a whole."""
-    match = compiled(java_regex.parse(pattern)).fullmatch
-    return unguarded(lambda text: match(text) is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import pytest
 
 from nutchpy.core import java_regex
 from nutchpy.core.java_tree import JavaRegexError, python
-from nutchpy.core.regex_search import finder, full_matcher, replacer
+from nutchpy.core.regex_search import finder, replacer
 
 FOUND = [
     (r"(?i)abc", "xABC"),
@@ -142,11 +142,6 @@ def test_replace_all(pattern: str, replacement: str, text: str, expected: str) -
 def test_bad_replacements_are_refused(replacement: str) -> None:
     with pytest.raises(JavaRegexError):
         replacer("(a)", replacement)
-
-
-def test_full_match() -> None:
-    assert full_matcher("a|ab").find("ab")
-    assert not full_matcher("a").find("ab")
 
 
 def test_fixed_beginnings_are_written_out() -> None:

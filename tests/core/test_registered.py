@@ -7,7 +7,7 @@ import itertools
 import pytest
 from publicsuffixlist import PublicSuffixList
 
-from nutchpy.core.registered import _ascii, _rules, registered_domain, registered_domains
+from nutchpy.core.registered import _ascii, _rules, public_suffix, registered_domain, registered_domains
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,19 @@ def test_every_rule_of_the_list_and_what_lies_below_it() -> None:
     for rule, below in itertools.product(rules, ("", "a.", "b.a.", "c.b.a.")):
         host = below + rule
         assert registered_domain(host) == (whole.privatesuffix(host) or host), host
+
+
+@pytest.mark.parametrize(
+    ("host", "suffix"),
+    [
+        ("www.example.co.uk", "co.uk"),
+        ("com", "com"),
+        ("someone.github.io", "github.io"),
+        ("a.unknown-tld", None),
+        ("127.0.0.1", None),
+        ("[::1]", None),
+        ("", None),
+    ],
+)
+def test_public_suffix(host: str, suffix: str | None) -> None:
+    assert public_suffix(host) == suffix
