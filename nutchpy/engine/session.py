@@ -58,10 +58,10 @@ class Session:
         if not self._unsafe:
             require_read_only(query)
         try:
-            relation = self._connection.cursor().sql(query, params=dict(params or {}))
+            relation: Any = self._connection.cursor().sql(query, params=dict(params or {}))
         except duckdb.Error as error:
             raise _explained(error) from error
-        if relation is None:
+        if relation is None:  # a statement without rows, let through by --unsafe
             return pa.schema([]), iter(())
         reader = relation.to_arrow_reader(_BATCH_ROWS)
         return reader.schema, _batches(reader)
