@@ -335,6 +335,36 @@ def test_parts_merged_while_they_are_read(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(list((database.path / "generations").iterdir())) == 2
 
 
+def test_links_and_metadata_count_once_though_their_part_is_read_again(tmp_path: Path) -> None:
+    database, segment = crawl(tmp_path, URL, "http://b.test/")
+    add_fetch(segment, [URL], flush=0)
+    add_parse(segment, {URL: A}, {URL: [{"url": "http://c.test/", "score": 0.5}]}, {URL: {"k": "parse"}}, flush=0)
+    update(database, segment)
+    changed = {"url": URL, "metadata": {"k": "changed since"}, "signature": A, "status": "db_fetched"}
+    rows = [{**row, **(changed if row["url"] == URL else {})} for row in read_db(database).values()]
+    meta = database.current().meta
+    make_crawldb(database.path, rows)
+    assert database.current().meta.applied == meta.applied
+    both = [*read_table(segment, "crawl_fetch"), {"url": "http://b.test/"}]
+    add_part(segment, "crawl_fetch", PartName(0, 0, 1), both)
+    update(database, segment)
+    found = read_db(database)
+    assert found["http://b.test/"]["status"] == "db_fetched"
+    assert found["http://c.test/"]["score"] == 0.5
+    assert found[URL]["metadata"] == {"k": "changed since"}
+
+
+def test_a_url_fetched_twice_in_a_segment(tmp_path: Path) -> None:
+    database, segment = crawl(tmp_path, URL)
+    prior = {"url": URL, "signature": A, "modified_time": NOW}
+    for flush, signature in enumerate([B, A]):
+        add_fetch(segment, [{**prior, "fetch_time": LATER + flush * HOUR}], flush=flush)
+        add_parse(segment, {URL: signature}, flush=flush)
+    update(database, segment)
+    row = read_db(database)[URL]
+    assert (row["status"], row["signature"], row["fetch_time"]) == ("db_notmodified", A, LATER + HOUR)
+
+
 def add_parse_as(segment: Segment, name: PartName, signatures: dict[str, bytes]) -> None:
     feed = [{"url": url, "kind": "signature", "signature": value} for url, value in signatures.items()]
     add_part(segment, "crawl_parse", name, feed)
