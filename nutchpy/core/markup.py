@@ -7,8 +7,9 @@ expanded, and never read from elsewhere.
 
 from __future__ import annotations
 
-import html
 import re
+from html import unescape as unescape_html
+from html.entities import html5
 from itertools import islice
 from operator import itemgetter
 from typing import Final, Protocol
@@ -23,8 +24,9 @@ _BYTES_OF_DECLARATION: Final = 1024
 
 _MARKUP: Final = re.compile(r"<(?:(/?)([A-Za-z_][^\s<>/]*)([^>]*)>|!--|!\[CDATA\[|\?|!)")
 _ATTRIBUTE: Final = re.compile(r"([^\s=<>\"'/]+)\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'<>]++))")
-_ENTITY: Final = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
+_ENTITY: Final = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z_][A-Za-z0-9_.-]{0,40});", re.ASCII)
 _DECLARED: Final = re.compile(r"<!ENTITY\s+(?:%\s+)?([^\s%&;]+)")
+_CUT: Final = re.compile(r"<(?:[A-Za-z_/!?]|$)")
 _ENDS: Final = {"!--": "-->", "![CDATA[": "]]>", "?": "?>"}
 _ENCODING: Final = re.compile(rb"<\?xml[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)")
 _CODECS: Final = {
@@ -90,7 +92,14 @@ def unescape(text: str, declared: frozenset[str] = frozenset()) -> str:
     """Entities replaced; unknown ones stand as they are, those a document ``declared`` itself go."""
     if "&" not in text:
         return text
-    return _ENTITY.sub(lambda match: "" if match[0][1:-1] in declared else html.unescape(match[0]), text)
+
+    def character(match: re.Match[str]) -> str:
+        entity: str = match[0]
+        if entity[1] == "#":
+            return unescape_html(entity)
+        return "" if entity[1:-1] in declared else html5.get(entity[1:], entity)
+
+    return _ENTITY.sub(character, text)
 
 
 def scan(text: str, handler: Handler) -> None:
@@ -183,7 +192,8 @@ class _Scanner:
 
     def _rest(self, at: int) -> None:
         """What stands behind the last tag: the text before one that is cut off."""
-        left, cut, _ = self._text[at:].partition("<")
+        cut = _CUT.search(self._text, at)
+        left = self._text[at : cut.start() if cut else None]
         if left:
             self._handler.text(unescape(left, self._declared))
         if cut or self._open:

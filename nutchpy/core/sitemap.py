@@ -214,7 +214,7 @@ class _Reader:
             return
         pieces = self._fields.setdefault(name, [])
         if len(pieces) < MOST_PIECES:
-            pieces.append(text[:LONGEST_URL])
+            pieces.append(text[: LONGEST_URL + 1])
 
     def broken(self, why: str) -> None:
         """The document is not well-formed."""
