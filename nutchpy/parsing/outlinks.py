@@ -17,7 +17,7 @@ from nutchpy.core.counters import Counters
 from nutchpy.core.errors import ConfigError
 from nutchpy.core.parse import Outlink
 from nutchpy.core.urls import host_of, registered_domain
-from nutchpy.extension.chains import Chain, ScoringFilters, URLFilters, URLNormalizers
+from nutchpy.extension.chains import Chain, ScoringFilters, URLExemptions, URLFilters, URLNormalizers
 
 REMEMBERED: Final = 1 << 16
 """Verdicts kept: the pages of a site link to the same pages again and again."""
@@ -61,6 +61,7 @@ class OutlinkRules:
         most = conf.integer("db.max.outlinks.per.page")
         self._most = most if most >= 0 else None
         self._longest = conf.integer("db.max.outlink.length")
+        self._exemptions = URLExemptions.from_conf(conf)
         self._territory = _territory(conf)
         self._also_redirects = conf.flag("db.ignore.also.redirects")
         self.judge: Callable[[str, str], Verdict] = lru_cache(REMEMBERED)(self._judge)
@@ -68,7 +69,9 @@ class OutlinkRules:
     @property
     def chains(self) -> list[Chain]:
         """Those that may count errors."""
-        return [chain for chain in (self._filters, self._normalizers, self._scoring) if chain is not None]
+        return [
+            chain for chain in (self._filters, self._normalizers, self._scoring, self._exemptions) if chain is not None
+        ]
 
     def keep(self, page: str, links: Iterable[Outlink]) -> Kept:
         """The links of a page that are kept, in order, and how many were dropped for which reason."""
@@ -116,7 +119,10 @@ class OutlinkRules:
         if verdict.url == page:
             return verdict._replace(reason="self")
         if territory and self._territory is not None:
-            return verdict._replace(reason=self._territory.reason(host, verdict.host))
+            reason = self._territory.reason(host, verdict.host)
+            if reason == "external" and scope == "outlink" and self._exemptions.exempts(verdict.url):
+                return verdict
+            return verdict._replace(reason=reason)
         return verdict
 
     def _judge(self, url: str, scope: str) -> Verdict:

@@ -10,7 +10,7 @@ from nutchpy.extension.chains.page_signature import PageSignature
 from nutchpy.extension.chains.parsing import ParseFilters, Parsers
 from nutchpy.extension.chains.scoring import ScoringFilters
 from nutchpy.extension.chains.single import schedule, signature, transport
-from nutchpy.extension.chains.urlfilters import URLFilters
+from nutchpy.extension.chains.urlfilters import URLExemptions, URLFilters
 from nutchpy.extension.chains.urlnormalizers import URLNormalizers
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "ParseFilters",
     "Parsers",
     "ScoringFilters",
+    "URLExemptions",
     "URLFilters",
     "URLNormalizers",
     "schedule",

@@ -60,3 +60,23 @@ class URLFilters(Chain):
         except Exception as error:  # noqa: BLE001  a plugin's fault costs this record's verdict, not the run
             self.failed(name, url, error)
             return None
+
+
+class URLExemptions(Chain):
+    """The filters of ``urlexemptionfilter.order``: a link that all of them accept may lead to another host."""
+
+    def __init__(self, conf: Conf) -> None:
+        super().__init__(conf)
+        names = conf.words("urlexemptionfilter.order")
+        self._filters: list[tuple[str, URLFilter]] = build("urlfilter", names, conf)
+
+    def exempts(self, url: str) -> bool:
+        """Whether ``db.ignore.external.links`` does not hold for this URL; a filter that raises exempts nothing."""
+        return bool(self._filters) and all(self._accepts(name, plugin, url) for name, plugin in self._filters)
+
+    def _accepts(self, name: str, plugin: URLFilter, url: str) -> bool:
+        try:
+            return plugin.reject(url) is None
+        except Exception as error:  # noqa: BLE001  a plugin's fault costs this record its exemption
+            self.failed(name, url, error)
+            return False
