@@ -15,7 +15,7 @@ NAMES = [
     *("inject", "generate", "fetch", "parse", "updatedb", "invertlinks", "dedup"),
     *("readdb", "readseg", "readlinkdb", "sql", "crawl"),
     *("parsechecker", "filterchecker", "normalizerchecker", "robotsparser"),
-    *("conf", "showproperties", "plugins", "schema", "path"),
+    *("conf", "showproperties", "plugins", "schema", "path", "unfinished"),
 ]
 
 
