@@ -29,6 +29,8 @@ ENV_PREFIX: Final = "NUTCHPY_"
 NOT_SETTINGS: Final = frozenset({CONF_DIR_VARIABLE, "NUTCHPY_VENV", "NUTCHPY_CORPORA"})
 """Variables with our prefix that other parts read; all others must name a setting."""
 _DEFAULTS: Final = Path(__file__).with_name("defaults.toml")
+EXEMPTIONS: Final = "db.ignore.external.exemptions.file"
+"""A rule file whose plugin stands in a list of another family."""
 
 PluginDefaults = Callable[["Conf"], Mapping[str, Mapping[str, Any]]]
 """Given the settings so far, the ``defaults.toml`` of each enabled plugin, by plugin."""
@@ -140,6 +142,8 @@ class Conf:
 
     def _in_use(self, setting: str) -> bool:
         """``urlfilter.prefix.file`` counts when ``prefix`` is in ``urlfilter.order``; an unordered family always."""
+        if setting == EXEMPTIONS:
+            return bool(self._merged["urlexemptionfilter.order"])
         family, plugin, *rest = (*setting.split("."), "")
         if "file" not in (plugin, *rest) or not self._merged[setting]:
             return False
