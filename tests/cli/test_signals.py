@@ -62,6 +62,8 @@ def test_a_signal_while_lines_are_printed_ends_the_printing(start: Start) -> Non
     body = "ctx.stop.is_set()\n" + READY + "return Outcome(lines=(time.sleep(0.1) or str(n) for n in range(10**6)))"
     with start(body, "sample") as process:
         ready(process)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "0\n"  # the printing has begun
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=30)
     assert process.returncode == 5
