@@ -35,7 +35,7 @@ def test_conf_refuses_an_unknown_name_with_a_suggestion() -> None:
 
 def test_plugins_come_in_their_order_the_others_after() -> None:
     outcome = plugins.run(plugins.PluginsOptions("urlfilter"), CTX)
-    assert [(row["name"], row["enabled"]) for row in outcome.data][:2] == [("regex", 1), ("limits", 2)]
+    assert [(row["name"], row["enabled"]) for row in outcome.data][:2] == [("limits", 1), ("regex", 2)]
     assert {row["enabled"] for row in outcome.data[2:]} == {None}
     assert len(plugins.run(plugins.PluginsOptions(), CTX).data) > len(outcome.data)
     with pytest.raises(PluginError, match="no extension point"):
