@@ -7,7 +7,7 @@ address really connected to, on every hop: names and spellings are the attacker'
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache
 from ipaddress import (
@@ -44,6 +44,8 @@ _GROUPS: Final[dict[str, tuple[Network, ...]]] = {
     name: tuple(ip_network(text) for text in networks.split()) + (_IPV4_COMPATIBLE if name == "reserved" else ())
     for name, networks in _GROUP_TEXT.items()
 }
+_MOST_KNOWN: Final = 1 << 16
+_UNKNOWN: Final = "?"
 GROUP_NAMES: Final = tuple(_GROUPS)
 
 _MAPPED: Final = (IPv6Network("::ffff:0:0/96"), IPv6Network("::ffff:0:0:0/96"), IPv6Network("64:ff9b::/96"))
@@ -93,6 +95,8 @@ class AddressFilter:
 
     exclude: _Rules
     include: _Rules
+    _known: dict[str, str | None] = field(default_factory=dict, repr=False, compare=False)
+    """Answers given: the same addresses are asked about again and again."""
 
     @classmethod
     def of(cls, exclude: Sequence[str], include: Sequence[str] = ()) -> AddressFilter:
@@ -103,6 +107,14 @@ class AddressFilter:
 
     def refuse(self, ip: str) -> str | None:
         """None to allow, else the reason: the group or block, or ``not included``, ``not an address``."""
+        reason = self._known.get(ip, _UNKNOWN)
+        if reason is _UNKNOWN:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            reason = self._known[ip] = self._judge(ip)
+        return reason
+
+    def _judge(self, ip: str) -> str | None:
         address = _read(ip)
         if address is None:
             return "not an address"

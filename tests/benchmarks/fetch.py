@@ -3,7 +3,8 @@
     python tests/benchmarks/fetch.py --pages 20000 --hosts 1000 --threads 50
 
 nginx serves one page of 22 KB under every path on loopback addresses; the stage runs as a process of its own, start-up,
-robots.txt and Parquet output included. Beside it a bare CurlMulti loop over the same URLs.
+robots.txt and Parquet output included. Beside it a bare CurlMulti loop over the same URLs; ``--parts`` adds the split
+of the stage's time by part.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pathlib import Path
 
 from nutchpy.testing.crawls import make_segment
 
+_PARTS = Path(__file__).with_name("parts.py")
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/sbin:/bin:/opt/homebrew/bin:/usr/local/bin")
 _CONF = """
 daemon off; pid {run}/nginx.pid; error_log {run}/error.log; worker_processes 1;
@@ -105,6 +107,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=50)
     parser.add_argument("--lists", type=int, default=1)
     parser.add_argument("--transport", default="curl")
+    parser.add_argument("--parts", action="store_true", help="the split by part, from one more run")
     parser.add_argument("--profile", type=Path, help="write a cProfile of the stage there")
     parser.add_argument("-D", dest="settings", action="append", default=[])
     options = parser.parse_args()
@@ -123,10 +126,14 @@ def main() -> None:
             *options.settings,
         ]
         python = [sys.executable, *(["-m", "cProfile", "-o", str(options.profile)] if options.profile else [])]
-        words = [w for s in settings for w in ("-D", s)]
-        stage = [*python, "-m", "nutchpy", "fetch", str(segment.path), "-threads", str(options.threads), *words]
+        words = ["-threads", str(options.threads), *[w for s in settings for w in ("-D", s)]]
+        stage = [*python, "-m", "nutchpy", "fetch", str(segment.path), *words]
         report("bare CurlMulti", options.pages, spent([sys.executable, "-c", _BARE, "urls", str(options.threads)], run))
         report(f"fetch ({options.transport})", options.pages, spent(stage, run))
+        if options.parts and options.lists == 1:
+            again = make_segment(run / "again", lists)
+            print("of it, measured on a run of its own:", flush=True)
+            spent([sys.executable, str(_PARTS), "fetch", str(again.path), *words], run)
 
 
 def hash_of(url: str) -> int:

@@ -18,7 +18,7 @@ from nutchpy.plugins.protocol.settings import TransportSettings
 _PORTS: Final = {"http:": 80, "https:": 443}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Target:
     """Where a request goes."""
 

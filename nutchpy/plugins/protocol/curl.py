@@ -7,6 +7,7 @@ address filter. Bodies come as they were coded, for the decoder both transports 
 
 from __future__ import annotations
 
+import resource
 import selectors
 import time
 from collections.abc import Callable, Sequence
@@ -35,8 +36,8 @@ _EVENTS: Final = {
     pycurl.POLL_OUT: selectors.EVENT_WRITE,
     pycurl.POLL_INOUT: selectors.EVENT_READ | selectors.EVENT_WRITE,
 }
-_KEPT_CONNECTIONS: Final = 4
-"""Connections kept open, per request in flight."""
+_KEPT_CONNECTIONS: Final = 24
+"""Connections kept open, per request in flight: a host that is asked every few seconds finds its own again."""
 
 
 class CurlTransport:
@@ -45,6 +46,8 @@ class CurlTransport:
     def __init__(self, settings: TransportSettings) -> None:
         self._settings = settings
         self._selector: BaseSelector | None = None
+        self._watched: dict[int, int] = {}
+        """Sockets in the selector, with what is waited for."""
         self._timer: float | None = None
         self._agenda = Agenda()
         self._in_flight: dict[int, Transfer] = {}
@@ -54,7 +57,7 @@ class CurlTransport:
         self._multi = pycurl.CurlMulti()
         self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
         self._multi.setopt(pycurl.M_TIMERFUNCTION, self._set_timer)
-        self._multi.setopt(pycurl.M_MAXCONNECTS, _KEPT_CONNECTIONS * settings.threads)
+        self._multi.setopt(pycurl.M_MAXCONNECTS, _kept_connections(settings.threads))
 
     @classmethod
     def from_conf(cls, conf: Conf) -> Self:
@@ -127,14 +130,17 @@ class CurlTransport:
         selector = self._selector
         if selector is None:
             return
-        known = descriptor in selector.get_map()
+        watched = self._watched.get(descriptor)
         if what == pycurl.POLL_REMOVE:
-            if known:
+            if watched is not None:
+                del self._watched[descriptor]
                 selector.unregister(descriptor)
-        elif known:
-            selector.modify(descriptor, _EVENTS[what], self)
-        elif what in _EVENTS:
-            selector.register(descriptor, _EVENTS[what], self)
+            return
+        events = _EVENTS.get(what, watched)
+        if events is None or events == watched:
+            return
+        self._watched[descriptor] = events
+        (selector.register if watched is None else selector.modify)(descriptor, events, self)
 
     def _set_timer(self, milliseconds: int) -> None:
         self._timer = None if milliseconds < 0 else time.monotonic() + milliseconds / 1000
@@ -177,3 +183,10 @@ class CurlTransport:
             output = transfer.expire(Failure(ProtocolStatus.TIMEOUT, expiry[1]), now)
             self._release(transfer)
             self._done.append((token, output))
+
+
+def _kept_connections(threads: int) -> int:
+    """As many as are of use, but not so many that other files could not be opened."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _KEPT_CONNECTIONS * threads
+    return wanted if files == resource.RLIM_INFINITY else max(threads, min(wanted, files // 2))

@@ -35,23 +35,30 @@ class Deadlines:
 
     def expiry(self) -> tuple[float, str] | None:
         """The earliest deadline as things stand, and what to say when it has passed; None when there is none."""
-        times = self._timeouts
-        limits = [(self.started, times.total, "answer not finished in")]
-        if self._last is not None:
-            limits.append((self._last, times.idle, "answer stopped for"))
-        else:
-            limits.append((self.started, times.first_byte, "no answer in"))
-            if not self._connected:
-                limits.append((self.started, times.connect, "no connection in"))
-        return min(((since + limit, f"{what} {limit:g} s") for since, limit, what in limits if limit > 0), default=None)
+        found = self._earliest()
+        return None if found is None else (found[0], f"{found[2]} {found[1]:g} s")
 
     def next_look(self, now: float) -> float | None:
         """When to ask ``expiry`` again at the latest. An answer that begins may bring a deadline nearer, never by more
         than its idle time; from then on deadlines only move away."""
         idle = self._timeouts.idle
-        expiry = self.expiry()
-        soon = now + idle if idle > 0 and not self.answered else None
-        return min((when for when in (soon, expiry[0] if expiry else None) if when is not None), default=None)
+        found = self._earliest()
+        if self._last is not None or idle <= 0:
+            return None if found is None else found[0]
+        return now + idle if found is None else min(now + idle, found[0])
+
+    def _earliest(self) -> tuple[float, float, str] | None:
+        """The instant of the earliest deadline, its seconds, its words."""
+        times = self._timeouts
+        limits = [(self.started + times.total, times.total, "answer not finished in")]
+        if self._last is not None:
+            limits.append((self._last + times.idle, times.idle, "answer stopped for"))
+        else:
+            limits.append((self.started + times.first_byte, times.first_byte, "no answer in"))
+            if not self._connected:
+                limits.append((self.started + times.connect, times.connect, "no connection in"))
+        set_ones = [limit for limit in limits if limit[1] > 0]
+        return min(set_ones) if set_ones else None
 
 
 class Agenda:

@@ -19,6 +19,7 @@ from nutchpy.plugins.protocol.deadlines import Deadlines
 from nutchpy.plugins.protocol.settings import TransportSettings
 
 _FOLD: Final = re.compile(rb"\r?\n[ \t]+")
+_EDGES: Final = " \t\r\n\0"
 _FRAMING: Final = ("transfer-encoding", "location", "content-length")
 _CODINGS_OF_TRANSFER: Final = frozenset({"", "identity", "chunked"})
 _NO_NEWS: Final = (
@@ -185,8 +186,15 @@ def refusal(ip: str, reason: str) -> Failure:
 
 def headers_of(lines: Sequence[bytes]) -> list[tuple[str, str]]:
     """Header lines as (name, value) pairs in their order; folded lines unfolded, lines without a colon left out."""
-    pairs = (line.partition(b":") for line in _unfolded(lines))
-    return [(text_of(name), text_of(value)) for name, colon, value in pairs if colon and name.strip()]
+    try:
+        plain = b"".join(lines).decode("ascii")
+    except UnicodeDecodeError:
+        plain = "\n "
+    if "\n " in plain or "\n\t" in plain:
+        pairs = (line.partition(b":") for line in _unfolded(lines))
+        return [(text_of(name), text_of(value)) for name, colon, value in pairs if colon and name.strip()]
+    quick = (line.partition(":") for line in plain.split("\n"))
+    return [(name.strip(_EDGES), value.strip(_EDGES)) for name, colon, value in quick if colon and name.strip()]
 
 
 def text_of(value: bytes) -> str:
@@ -207,10 +215,8 @@ def lengths_of(headers: Headers) -> list[str]:
 
 def _fault(headers: Headers) -> str:
     """What is wrong with a head that can be read in two ways, or in none."""
-    framing: dict[str, list[str]] = {name: [] for name in _FRAMING}
-    for name, value in headers:
-        if (lower := name.lower()) in framing:
-            framing[lower].append(value)
+    found = [(name.lower(), value) for name, value in headers]
+    framing = {wanted: [value for name, value in found if name == wanted] for wanted in _FRAMING}
     unasked = set(_parts(framing["transfer-encoding"])) - _CODINGS_OF_TRANSFER
     if unasked:
         return f"transfer coding {', '.join(sorted(unasked))} was not asked for"
