@@ -17,6 +17,18 @@ import pyarrow as pa
 from nutchpy.storage.schema import Table
 
 
+Key: TypeAlias = tuple[str, str]
+"""Host and URL: what the rows of a database's bucket are sorted by."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """A stretch of a bucket: from a key on, up to another (exclusive); None is no bound."""
+
+    first: Key | None = None
+    end: Key | None = None
+
+
 @dataclass(frozen=True)
 class Files:
     """Parquet files of one table as an input relation; no files is an empty relation of that table."""
@@ -25,6 +37,8 @@ class Files:
     paths: Sequence[Path]
     with_path: bool = False
     """Give the relation one more column, ``path``: the file that a row comes from, as it stands in ``paths``."""
+    within: Range | None = None
+    """Only the rows of this range."""
 
 
 Input: TypeAlias = Files | pa.Table
@@ -34,6 +48,11 @@ Params: TypeAlias = Mapping[str, Any]
 
 class Engine(Protocol):
     """Reads and writes relations with SQL. A part that cannot be read is a DamagedError that names it."""
+
+    @property
+    def memory(self) -> int:
+        """Bytes that it may hold before it spills (``db.memory.limit``)."""
+        ...
 
     def read(self, sql: str, inputs: Inputs, params: Params | None = None) -> Iterator[pa.RecordBatch]:
         """The rows of one SELECT, batch by batch."""

@@ -18,7 +18,7 @@ import pyarrow as pa
 from nutchpy.core.errors import EngineError, StorageError, UsageError
 from nutchpy.engine.base import Files, Input, Inputs, Params
 from nutchpy.engine.damage import find_damage
-from nutchpy.engine.sql_text import file_list, literal, quoted, sql_type
+from nutchpy.engine.sql_text import bytes_of, file_list, literal, quoted, range_condition, sql_type
 from nutchpy.storage.schema import Table
 
 _BATCH_ROWS: Final = 65_536
@@ -47,6 +47,12 @@ class DuckDBEngine:
         if threads > 0:
             config["threads"] = threads
         self._database = duckdb.connect(":memory:", config=config)
+        self._memory = bytes_of(_one(self._database, "select current_setting('memory_limit')", {}))
+
+    @property
+    def memory(self) -> int:
+        """See Engine.memory."""
+        return self._memory
 
     def read(self, sql: str, inputs: Inputs, params: Params | None = None) -> Iterator[pa.RecordBatch]:
         """See Engine.read."""
@@ -101,10 +107,10 @@ class DuckDBEngine:
 def _bind(cursor: duckdb.DuckDBPyConnection, name: str, relation: Input) -> None:
     if isinstance(relation, Files) and relation.paths:
         options = ", filename = 'path'" if relation.with_path else ""
+        where = f" where {range_condition(relation.within)}" if relation.within else ""
+        source = f"read_parquet({file_list(relation.paths)}{options})"
         with _explained({name: relation}):
-            cursor.execute(
-                f"create temp view {quoted(name)} as select * from read_parquet({file_list(relation.paths)}{options})"
-            )
+            cursor.execute(f"create temp view {quoted(name)} as select * from {source}{where}")
     else:
         cursor.register(name, _no_rows(relation) if isinstance(relation, Files) else relation)
 

@@ -11,6 +11,9 @@ from typing import Final
 
 import pyarrow as pa
 
+from nutchpy.engine.base import Range
+
+_UNITS: Final = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 _SQL_TYPES: Final[Mapping[pa.DataType, str]] = {
     pa.string(): "varchar",
     pa.binary(): "blob",
@@ -48,3 +51,21 @@ def sql_type(kind: pa.DataType) -> str:
     if pa.types.is_struct(kind):
         return f"struct({', '.join(f'{quoted(f.name)} {sql_type(f.type)}' for f in kind)})"
     return _SQL_TYPES[kind]
+
+
+def range_condition(within: Range) -> str:
+    """The condition for rows with ``host`` and ``url`` in a range; bounds on the host alone let row groups be skipped."""
+    conditions = ["true"]
+    if within.first is not None:
+        host, url = map(literal, within.first)
+        conditions.append(f"host >= {host} and (host > {host} or url >= {url})")
+    if within.end is not None:
+        host, url = map(literal, within.end)
+        conditions.append(f"host <= {host} and (host < {host} or url < {url})")
+    return " and ".join(conditions)
+
+
+def bytes_of(text: str) -> int:
+    """A size as DuckDB shows it: ``5.8 GiB``."""
+    number, _, unit = text.partition(" ")
+    return int(float(number) * _UNITS[unit])

@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +24,8 @@ from nutchpy.core.counters import Counters
 from nutchpy.core.errors import ConfigError
 from nutchpy.core.urls import bucket_keys, hosts_of
 from nutchpy.engine.base import Files, statement
+from nutchpy.engine.buckets import FINEST, fitted
+from nutchpy.engine.slices import write_sliced
 from nutchpy.extension.chains import URLFilters, URLNormalizers
 from nutchpy.stages.asked import asked_segments
 from nutchpy.stages.context import Context, Outcome
@@ -75,7 +78,7 @@ def run(options: InvertlinksOptions, ctx: Context) -> Outcome:
         grace, keep_old = ctx.conf.number("db.generations.grace"), ctx.conf.flag("db.preserve.backup")
         with (
             database.replacing("invertlinks", ctx.now, grace, keep_old) as draft,
-            routed(draft.path / "_links", _LINKS, draft.meta.buckets) as links,
+            routed(draft.path / "_links", _LINKS, FINEST) as links,
         ):
             parts = _new_parts(segments, draft.meta, options.force, counters)
             if not parts:
@@ -83,7 +86,8 @@ def run(options: InvertlinksOptions, ctx: Context) -> Outcome:
                 return Outcome(counters, summary=["no new links: the linkdb is as it was"])
             for rows in _links(ctx, [part.path for part in parts], rules, counters):
                 links.write(rows)
-            _merge(ctx, before, draft, links)
+            with fitted(ctx.engine, before, draft, added=0 if before else links.rows) as present:
+                _merge(ctx, present, draft, links)
             for part in parts:
                 draft.meta = draft.meta.with_applied(part.segment, "parse_data", [str(part.name)])
     counters.add("links", links.rows)
@@ -222,7 +226,7 @@ def _keys(hosts: pa.Array) -> pa.Array:
 
 def _merge(ctx: Context, before: Generation | None, draft: Draft, links: Routed) -> None:
     """Write every bucket that links came for; take over the others."""
-    found = links.by_bucket()
+    found = links.by_bucket(draft.meta.buckets)
     limit = ctx.conf.integer("linkdb.max.inlinks")
     params = {"max_inlinks": limit if limit >= 0 else 2**62}
     for bucket in range(draft.meta.buckets):
@@ -231,5 +235,6 @@ def _merge(ctx: Context, before: Generation | None, draft: Draft, links: Routed)
             for part in present:
                 draft.keep(part)
             continue
-        inputs = {"linkdb": Files(_LINKDB, present), "links": Files(_LINKS, [found[bucket]])}
-        ctx.engine.write(_SQL, inputs, params, draft.part_path(bucket), _LINKDB)
+        inputs = {"linkdb": Files(_LINKDB, present), "links": Files(_LINKS, found[bucket])}
+        part_path = partial(draft.part_path, bucket)
+        write_sliced(ctx.engine, _SQL, inputs, params, part_path, _LINKDB, ["linkdb", "links"])

@@ -1,6 +1,7 @@
 """Rows on their way into a database, put aside as Parquet: one file per bucket, so that each bucket reads its own.
 
-A temporary folder beside what is being built; bounded memory however many rows come.
+A temporary folder beside what is being built; bounded memory however many rows come. Rows for a database that is new,
+whose number of buckets depends on how many come, are put aside by the finest division there is.
 """
 
 from __future__ import annotations
@@ -9,18 +10,17 @@ import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from nutchpy.core.errors import StorageError
 from nutchpy.engine.base import Files
 from nutchpy.storage import fs
-from nutchpy.storage.parts import PartWriter, bucket_part
+from nutchpy.storage.parts import bucket_part, conform
 from nutchpy.storage.schema import Table
-
-_FLUSH_ROWS: Final = 65_536
+from nutchpy.storage.spread import Spread
 
 
 class Routed:
@@ -29,51 +29,58 @@ class Routed:
     def __init__(self, folder: Path, table: Table, buckets: int) -> None:
         self._folder = folder
         self._table = table
+        self._buckets = buckets
         self._shift = 32 - (buckets.bit_length() - 1)
-        self._waiting: dict[int, list[pa.Table]] = {}
-        self._writers: dict[int, PartWriter] = {}
+        self._spread = Spread(self._open)
+        self._files: dict[int, _File] = {}
         self.rows = 0
 
     def write(self, rows: pa.Table) -> None:
         """Put rows aside, each with its bucket's."""
         self.rows += rows.num_rows
-        for bucket, mine in self._split(rows):
-            waiting = self._waiting.setdefault(bucket, [])
-            waiting.append(mine)
-            if sum(table.num_rows for table in waiting) >= _FLUSH_ROWS:
-                self._flush(bucket)
+        if self._shift == 32:
+            numbers = pa.repeat(pa.scalar(0, pa.uint32()), rows.num_rows)
+        else:
+            numbers = pc.shift_right(rows["bucket_key"].combine_chunks(), pa.scalar(self._shift, pa.uint32()))
+        self._spread.write(rows, numbers)
 
     def files(self) -> Files:
         """Everything written, as an input relation; nothing more may be written."""
-        return Files(self._table, list(self.by_bucket().values()))
+        return Files(self._table, [path for paths in self.by_bucket(1).values() for path in paths])
 
-    def by_bucket(self) -> dict[int, Path]:
-        """The file of each bucket that rows came for; nothing more may be written."""
-        for bucket in list(self._waiting):
-            self._flush(bucket)
-        paths = {bucket: writer.publish() for bucket, writer in sorted(self._writers.items())}
-        self._writers.clear()
-        return paths
+    def by_bucket(self, buckets: int) -> dict[int, list[Path]]:
+        """The files of each of so many buckets, for those that rows came for; nothing more may be written."""
+        self._spread.end()
+        found: dict[int, list[Path]] = {}
+        for bucket, file in sorted(self._files.items()):
+            file.close()
+            found.setdefault(bucket * buckets // self._buckets, []).append(file.path)
+        return found
 
     def discard(self) -> None:
         """Close what is open; the folder goes with its owner."""
-        for writer in self._writers.values():
+        for file in self._files.values():
             with contextlib.suppress(OSError):  # what could not be written cannot be ended either, on a full disk
-                writer.discard()
+                file.close()
 
-    def _split(self, rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
-        if self._shift == 32:
-            yield 0, rows
-            return
-        numbers = pc.shift_right(rows["bucket_key"].combine_chunks(), pa.scalar(self._shift, pa.uint32()))
-        for bucket in pc.unique(numbers).to_pylist():
-            yield bucket, rows.filter(pc.equal(numbers, bucket))
+    def _open(self, bucket: int) -> _File:
+        self._files[bucket] = _File(self._folder / bucket_part(bucket), self._table)
+        return self._files[bucket]
 
-    def _flush(self, bucket: int) -> None:
-        rows = pa.concat_tables(self._waiting.pop(bucket))
-        if bucket not in self._writers:
-            self._writers[bucket] = PartWriter(self._folder / bucket_part(bucket), self._table)
-        self._writers[bucket].write(rows.combine_chunks())
+
+class _File:
+    """A Parquet file for the length of a run: written fast, never forced to disk."""
+
+    def __init__(self, path: Path, table: Table) -> None:
+        self.path = path
+        self._table = table
+        self._writer = pq.ParquetWriter(path, table.schema, compression="lz4")
+
+    def write(self, rows: pa.Table) -> None:
+        self._writer.write_table(conform(rows, self._table).cast(self._writer.schema))
+
+    def close(self) -> None:
+        self._writer.close()
 
 
 @contextmanager

@@ -23,7 +23,9 @@ from nutchpy.storage import runs
 
 _log = logging.getLogger(__name__)
 
-RECORDED: Final = frozenset({"inject", "generate", "fetch", "parse", "updatedb", "invertlinks", "dedup"})
+RECORDED: Final = frozenset(
+    {"inject", "generate", "fetch", "parse", "updatedb", "invertlinks", "dedup", "rebucket", "expire", "upgrade"}
+)
 """Stages that change a crawl, and so leave a line in its ``runs.jsonl``."""
 _LONG_AGO: Final = timedelta(days=30)
 

@@ -1,7 +1,7 @@
 """Databases on disk: crawldb, linkdb and their like as whole generations, swapped atomically.
 
     crawldb/  current -> generations/<id>   old -> generations/<id>   .lock
-              generations/<id>/part-<bucket>.parquet, _meta.json
+              generations/<id>/part-<bucket>.parquet (or part-<bucket>-<slice>.parquet), _meta.json
 
 ``current`` alone is authoritative. A writer builds the next generation aside and publishes it; a reader resolves
 ``current`` once and holds that generation's ``.in-use`` shared, so that no clean-up takes it away under him.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from nutchpy.core.errors import DamagedError, MissingError, UsageError
 from nutchpy.storage import fs, lock
-from nutchpy.storage.parts import PartName, bucket_part, check_part, covered, database_parts, joined
+from nutchpy.storage.parts import PartName, bucket_number, bucket_part, check_part, covered, database_parts, joined
 from nutchpy.storage.schema import SCHEMA_VERSION, TABLES, Table
 
 BUCKET_COUNTS: Final = (1, 16, 64)
@@ -71,9 +71,8 @@ class Generation:
         return database_parts(self.path)
 
     def bucket(self, number: int) -> list[Path]:
-        """The files of one bucket: one, or none when it is empty."""
-        path = self.path / bucket_part(number)
-        return [path] if path.exists() else []
+        """The files of one bucket: one, none when it is empty, several when it was written in slices."""
+        return [part for part in self.parts if bucket_number(part) == number]
 
     def check(self) -> int:
         """Row count of all parts; DamagedError naming the first that cannot be read."""
@@ -91,9 +90,9 @@ class Draft:
     abandoned: bool = False
     """Set when nothing changes after all: the draft goes, and the present generation stays as it is."""
 
-    def part_path(self, bucket: int) -> Path:
-        """Where the file of a bucket goes."""
-        return self.path / bucket_part(bucket)
+    def part_path(self, bucket: int, number: int | None = None) -> Path:
+        """Where the file of a bucket, or of one of its slices, goes."""
+        return self.path / bucket_part(bucket, number)
 
     def keep(self, part: Path) -> None:
         """Take over an unchanged bucket of the present generation; DamagedError when it cannot be read."""
@@ -121,6 +120,15 @@ class Database:
     def current_or_none(self) -> Generation | None:
         """The present generation, or None for a database not yet made."""
         return self.current() if self.exists else None
+
+    @classmethod
+    def at(cls, path: Path) -> Database:
+        """The database in a folder, whichever table it holds; MissingError when there is none."""
+        described = cls(path, "crawldb")._folder() / "_meta.json"
+        table: str = fs.read_json(described).get("table", "") if described.exists() else ""
+        if table not in TABLES:
+            raise DamagedError(f"{described} does not describe a database of a table that is known")
+        return cls(path, table)
 
     @contextmanager
     def reading(self) -> Iterator[Generation]:
@@ -163,6 +171,14 @@ class Database:
             fs.remove(draft.path)
             raise
         self._forget(now, grace)
+
+    def amend(self, change: Callable[[DatabaseMeta], DatabaseMeta]) -> None:
+        """Say something else of the present generation, whose rows stay (holding ``locked``)."""
+        self._repair()
+        present = self.current()
+        meta = change(present.meta)
+        if meta != present.meta:
+            fs.write_json(present.path / "_meta.json", asdict(meta))
 
     # -- private, in calling order
 

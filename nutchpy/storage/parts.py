@@ -2,7 +2,8 @@
 
 A segment part is ``part-<list>-<flush>.parquet``, or ``part-<list>-<first>-<last>.parquet`` once flushes are merged; a
 merged part stands for every flush in its range, so the parts it replaces are dead even before they are removed.
-A database part is ``part-<bucket>.parquet``. Whatever else lies in a table folder begins with ``_`` or ``.``.
+A database part is ``part-<bucket>.parquet``, or, of a bucket too big for memory, ``part-<bucket>-<slice>.parquet``.
+Whatever else lies in a table folder begins with ``_`` or ``.``.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from nutchpy.storage import fs
 from nutchpy.storage.schema import SCHEMA_VERSION, Table
 
 _SEGMENT_PART: Final = re.compile(r"part-(\d{5})-(\d{5})(?:-(\d{5}))?\.parquet")
-_DATABASE_PART: Final = re.compile(r"part-(\d{5})\.parquet")
+_DATABASE_PART: Final = re.compile(r"part-(\d{5})(?:-(\d{5}))?\.parquet")
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -52,13 +53,19 @@ class PartName:
         return cls(int(number), int(first), int(last or first))
 
 
-def bucket_part(bucket: int) -> str:
-    """File name of a database bucket."""
-    return f"part-{bucket:05d}.parquet"
+def bucket_part(bucket: int, number: int | None = None) -> str:
+    """File name of a database bucket, or of one of its slices."""
+    return f"part-{bucket:05d}.parquet" if number is None else f"part-{bucket:05d}-{number:05d}.parquet"
+
+
+def bucket_number(path: Path) -> int | None:
+    """The bucket that a file of a database generation belongs to; None for a file that is no part."""
+    match = _DATABASE_PART.fullmatch(path.name)
+    return None if match is None else int(match[1])
 
 
 def database_parts(folder: Path) -> list[Path]:
-    """The buckets of a database generation, in order."""
+    """The files of a database generation, in the order of their buckets and, within one, of its rows."""
     return sorted(path for path in folder.iterdir() if _DATABASE_PART.fullmatch(path.name))
 
 

@@ -17,6 +17,7 @@ from nutchpy.storage.parts import (
     check_part,
     conform,
     covered,
+    bucket_number,
     database_parts,
     segment_parts,
     write_part,
@@ -97,9 +98,11 @@ def test_a_merged_part_makes_those_it_replaces_dead(tmp_path: Path) -> None:
 
 
 def test_database_parts(tmp_path: Path) -> None:
-    for name in ("part-00001.parquet", "part-00000.parquet", "_meta.json", ".in-use", "part-00000-00000.parquet"):
+    slices = ["part-00000-00000.parquet", "part-00000-00001.parquet"]
+    for name in ("part-00001.parquet", *reversed(slices), "_meta.json", ".in-use", "part-00000-00000-00000.parquet"):
         (tmp_path / name).touch()
-    assert [path.name for path in database_parts(tmp_path)] == ["part-00000.parquet", "part-00001.parquet"]
+    assert [path.name for path in database_parts(tmp_path)] == [*slices, "part-00001.parquet"]
+    assert [bucket_number(path) for path in database_parts(tmp_path)] == [0, 0, 1]
 
 
 def test_a_part_appears_when_it_is_whole(tmp_path: Path) -> None:
