@@ -20,6 +20,7 @@ SETTINGS = """
 
 [db]
 "max.outlinks.per.page" = -1
+"ignore.external.links" = true
 """
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
