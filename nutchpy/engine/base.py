@@ -16,7 +16,6 @@ import pyarrow as pa
 
 from nutchpy.storage.schema import Table
 
-
 Key: TypeAlias = tuple[str, str]
 """Host and URL: what the rows of a database's bucket are sorted by."""
 

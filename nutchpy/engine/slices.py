@@ -7,6 +7,7 @@ row depends on the rows of its host and URL alone may be run range by range.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -38,7 +39,7 @@ def write_sliced(
     table: Table,
     sliced: Sequence[str],
 ) -> int:
-    """Write a bucket as one part, or, when the relations in ``sliced`` are too big for memory, in slices; the row count.
+    """Write a bucket as one part, or in slices when the relations in ``sliced`` do not fit into memory; the row count.
 
     ``part_path`` gives the place of slice 0, 1, …, and, for None, of the whole.
     """
@@ -66,7 +67,7 @@ def _ranges(inputs: Mapping[str, Input], memory: int) -> Iterator[Range]:
     keys = sorted({key for relation in inputs.values() for key in _sample(relation)}) if count > 1 else []
     cuts = [keys[len(keys) * number // count] for number in range(1, count)] if len(keys) > count else []
     bounds: list[Key | None] = [None, *dict.fromkeys(cuts), None]
-    yield from (Range(first, end) for first, end in zip(bounds, bounds[1:], strict=False))
+    yield from (Range(first, end) for first, end in pairwise(bounds))
 
 
 def _sample(relation: Input) -> Iterator[Key]:

@@ -54,7 +54,7 @@ def sql_type(kind: pa.DataType) -> str:
 
 
 def range_condition(within: Range) -> str:
-    """The condition for rows with ``host`` and ``url`` in a range; bounds on the host alone let row groups be skipped."""
+    """The condition for rows in a range; its bounds on the host alone let row groups be skipped."""
     conditions = ["true"]
     if within.first is not None:
         host, url = map(literal, within.first)

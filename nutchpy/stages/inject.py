@@ -23,6 +23,7 @@ from nutchpy.core.errors import DamagedError
 from nutchpy.core.registered import registered_domains
 from nutchpy.core.urls import CRAWLABLE_SCHEMES, bucket_keys, hosts_of
 from nutchpy.engine.base import Files, statement
+from nutchpy.engine.buckets import FINEST, fitted
 from nutchpy.engine.rewrite import Rewrite, rewrite
 from nutchpy.extension.chains import ScoringFilters, URLFilters, URLNormalizers
 from nutchpy.stages import seeds
@@ -87,10 +88,11 @@ def run(options: InjectOptions, ctx: Context) -> Outcome:
         grace, keep_old = ctx.conf.number("db.generations.grace"), ctx.conf.flag("db.preserve.backup")
         with (
             database.replacing("inject", ctx.now, grace, keep_old) as draft,
-            routed(draft.path / "_seeds", _SEEDS, draft.meta.buckets) as accepted,
+            routed(draft.path / "_seeds", _SEEDS, FINEST) as accepted,
         ):
             counters += _take(seeds.read(files, options.encoding, rejects), intake, accepted, rejects)
-            changed, injected = _merge(options, ctx, before, draft, accepted)
+            with fitted(ctx.engine, before, draft, accepted.rows) as present:
+                changed, injected = _merge(options, ctx, present, draft, accepted)
             draft.abandoned = before is not None and not changed
     return _outcome(counters + injected + rejects.counters, options)
 

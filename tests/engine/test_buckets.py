@@ -15,7 +15,6 @@ from nutchpy.engine.base import Files
 from nutchpy.engine.buckets import buckets_for, fitted
 from nutchpy.engine.duckdb import DuckDBEngine
 from nutchpy.engine.slices import write_sliced
-from nutchpy.storage.database import Database
 from nutchpy.storage.schema import TABLES
 from nutchpy.testing.crawls import NOW, make_crawldb, read_db, rows_of
 
