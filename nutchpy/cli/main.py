@@ -146,6 +146,7 @@ def run(args: Sequence[str]) -> int:
     except NutchpyError as error:
         return _failed(str(error), error, debug)
     except OSError as error:
+        _give_up_full_output()
         return _failed(_os_error(error), error, debug)
     except Exception as error:  # noqa: BLE001  the outermost place: a bug becomes one line and exit code 70
         hint = "" if debug else " (--debug shows the traceback)"
@@ -197,6 +198,14 @@ def _failed(message: str, error: BaseException, debug: bool) -> int:
 def _os_error(error: OSError) -> str:
     where = f": {error.filename}" if error.filename else ""
     return f"{error.strerror or error}{where}"
+
+
+def _give_up_full_output() -> None:
+    """What a full disk did not take it will not take at exit either, and then the exit code would be the flush's."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _discard_output()
 
 
 def _discard_output() -> None:

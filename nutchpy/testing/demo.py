@@ -108,7 +108,7 @@ class Shell:
         """Show a command, run it, show what it prints; its output's lines."""
         self.console.command(["nutchpy", *words])
         done = subprocess.run(
-            [sys.executable, "-P", "-m", "nutchpy", *words],
+            [sys.executable, "-X", "utf8", "-P", "-m", "nutchpy", *words],
             cwd=self.folder,
             env=_environment(),
             stdin=subprocess.DEVNULL,

@@ -21,7 +21,7 @@ _SPEC.loader.exec_module(project)
 # An "environment" whose interpreter notes each nutchpy command and then does what a file of that name says.
 INTERPRETER = """#!/bin/sh
 [ "$1" = -I ] && exit 0
-shift 3
+shift 5
 [ "$1" = unfinished ] || printf '%s\\n' "$*" >>"$STAGES/log"
 [ ! -f "$STAGES/$1" ] || . "$STAGES/$1"
 """

@@ -168,6 +168,7 @@ def test_registered_domain(host: str, domain: str | None) -> None:
 
 @pytest.mark.parametrize("transport", ["curl", "requests"])
 def test_respond(transport: str) -> None:
+    pytest.importorskip("pycurl" if transport == "curl" else "requests")
     output = conformance.respond(b"HTTP/1.1 200 OK\r\nA: b\r\nContent-Length: 9\r\n\r\nbody", transport)
     assert (output.http_status, output.protocol_status) == (200, ProtocolStatus.SUCCESS)
     assert (list(output.headers), output.content) == ([("A", "b"), ("Content-Length", "9")], b"body")
