@@ -58,3 +58,7 @@ class ProtocolOutput:
     timings_ms: Mapping[str, int] = field(default_factory=dict)
     """``dns``, ``connect``, ``tls``, ``first_byte``: milliseconds from the start of the request."""
     http_version: str | None = None
+    request_head: bytes | None = None
+    """Request line and headers as sent, without secrets; None when nobody wants to keep them."""
+    response_head: bytes | None = None
+    """Status line and headers of the final answer as they came, the empty line included."""

@@ -34,6 +34,7 @@ FAMILIES: Final[dict[str, str]] = {
     "fetch_status": "attempts by crawl_fetch status",
     "bytes": "body bytes received",
     "robots": "robots.txt events, by kind",
+    "queues": "events by which queues were slowed down, by kind",
     "redirects": "redirects, by what became of them",
     "dropped": "queued URLs left for a later round, by reason",
     # parse

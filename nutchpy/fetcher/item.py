@@ -63,6 +63,8 @@ class FetchItem:
     row: Row
     hops: int = 0
     """Redirects followed to get here."""
+    redirected_from: tuple[str, ...] = ()
+    """The URLs of those redirects, first to last."""
     repr_url: str | None = None
     """The URL that stands for the page, of those redirected from (Nutch's ``_repr_``)."""
     queue: FetchItemQueue | None = None
@@ -81,6 +83,10 @@ class FetchItem:
     robots_delay: float | None = None
     pause: float = 0.0
     """Seconds its queue rests after this request."""
+    slowed: float | None = None
+    """The same when it is longer than configured, for the server's sake."""
+    retry_after: int | None = None
+    """Until when the server asked to be left alone (microseconds)."""
     conditional: bool = False
     """Whether the request asks for the page only if it has changed."""
     output: ProtocolOutput | None = None

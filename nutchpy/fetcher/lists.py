@@ -174,9 +174,9 @@ def _pieces(task: Task, prepare: rows.Prepare | None) -> Iterator[rows.ListPiece
 def _share(task: Task) -> Share:
     """Whose URLs and queues are whose; known only when redirects are followed, the one thing that asks."""
     mode = settings.queue_mode(task.conf)
-    rested = recent_requests(task.segment, mode, _wall(), time.monotonic(), task.unclean).rested
+    recent = recent_requests(task.segment, mode, _wall(), time.monotonic(), task.unclean)
     if task.conf.integer("http.redirect.max") <= 0:
-        return Share(task.number, task.lists, rested=rested)
+        return Share(task.number, task.lists, rested=recent.rested, slowed=recent.slowed)
     segment, column = task.segment, rows.QUEUE_COLUMN[mode]
     own = [segment.list_part(task.number)]
     others = [path for path in segment.files("crawl_generate") if path not in own]
@@ -187,7 +187,8 @@ def _share(task: Task) -> Share:
         known=TextSet(rows.column_texts(urls, "url")),
         own_queues=TextSet(rows.column_texts(own, column) if others else ()),
         other_queues=TextSet(rows.column_texts(others, column)),
-        rested=rested,
+        rested=recent.rested,
+        slowed=recent.slowed,
     )
 
 

@@ -24,7 +24,7 @@ from nutchpy.fetcher.handlers.redirect import RedirectHandler
 from nutchpy.fetcher.handlers.robots import RobotsHandler
 from nutchpy.fetcher.item import FetchItem
 from nutchpy.fetcher.pipeline import Handler, Pipeline, ordered
-from nutchpy.fetcher.queues import FetchItemQueues, Rested, never_asked
+from nutchpy.fetcher.queues import FetchItemQueues, Rested, Slowed, never_asked, never_slowed
 from nutchpy.fetcher.redirects import RedirectJudge
 from nutchpy.fetcher.robots import RobotsRules
 from nutchpy.fetcher.sink import Output, Sink
@@ -71,6 +71,8 @@ class Share:
     other_queues: TextSet = field(default_factory=TextSet)
     rested: Rested = never_asked
     """When each queue may first be asked."""
+    slowed: Slowed = never_slowed
+    """What each queue was slowed down to before."""
 
 
 @dataclass(slots=True)
@@ -130,7 +132,7 @@ def build(conf: Conf, world: World, pieces: Iterator[Piece], share: Share) -> Ma
     threads = conf.integer("fetcher.threads.fetch")
     resumed: deque[FetchItem] = deque()
     key = settings.queue_key(conf)
-    queues = FetchItemQueues(settings.queue_limits(conf), share.rested)
+    queues = FetchItemQueues(settings.queue_limits(conf), share.rested, share.slowed)
     keep_ip = conf.flag("store.ip.address") or settings.queue_mode(conf) == "byIP"
     sink = Sink(queues, world.output, settings.deferral(conf), world.wall, key, keep_ip)
     depth = threads * conf.integer("fetcher.queue.depth.multiplier")
@@ -138,7 +140,12 @@ def build(conf: Conf, world: World, pieces: Iterator[Piece], share: Share) -> Ma
     sink.feeder = feeder
     traffic = Traffic(world.transport)
     robots = RobotsRules(
-        settings.robots_settings(conf), traffic, resumed.append, world.monotonic, _robots_keeper(conf, world)
+        settings.robots_settings(conf),
+        traffic,
+        resumed.append,
+        world.monotonic,
+        world.wall,
+        _robots_keeper(conf, world),
     )
     resolver = Resolver(
         world.lookups,

@@ -7,10 +7,11 @@ without a request having gone out adds none.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from nutchpy.fetcher.item import FetchItem
+from nutchpy.fetcher.pace import Pace
 
 _MOST_DOUBLINGS: Final = 30
 
@@ -35,6 +36,12 @@ class QueueLimits:
     """Added after a failure, doubled by each further one."""
     clear_after: float = 0.0
     """Seconds without requests after which failures are forgotten."""
+    slowest: float = 0.0
+    """Where slowing down for a server in trouble ends; 0: it is not slowed down for."""
+    late_factor: float = 0.0
+    """An answer that takes so many times as long as usual is trouble too; 0: it is none."""
+    bears: float = -1.0
+    """The longest Retry-After that is waited for; 0 waits for none, negative for any."""
 
     def pause(self, robots_delay: float | None) -> float | None:
         """Seconds to rest after a request, given what robots.txt asks for; None when it asks for too much."""
@@ -58,6 +65,7 @@ class FetchItemQueue:
     deferrals: int = 0
     parked: int = 0
     entry: int = 0
+    pace: Pace = field(default_factory=Pace)
     held: bool = False
     """Waiting for something else than time: its host's address."""
     resting: bool = False
@@ -83,6 +91,14 @@ class FetchItemQueue:
         item.queue = self
         self.in_progress += 1
         return item
+
+    def paced(self, pause: float, seconds: float, trouble: bool) -> float:
+        """``pause``, or longer when the server is in trouble, or was; its last answer took so many seconds."""
+        limits = self.limits
+        if limits.slowest <= 0:
+            return pause
+        late = not trouble and self.pace.late(seconds, limits.late_factor)
+        return self.pace.slower(pause, limits.slowest) if trouble or late else self.pace.faster(pause)
 
     def release(self, ended: float, pause: float) -> None:
         """Free a slot whose request ended at ``ended``."""
@@ -115,5 +131,5 @@ class FetchItemQueue:
 
     def forget_at(self) -> float:
         """When, left idle, it may be forgotten: politeness and failures outlive its last item."""
-        remembered = self.limits.clear_after if self.exceptions or self.deferrals else 0.0
+        remembered = self.limits.clear_after if self.exceptions or self.deferrals or self.pace.delay else 0.0
         return self.next_fetch_time + remembered

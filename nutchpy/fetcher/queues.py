@@ -12,10 +12,20 @@ from collections import deque
 from collections.abc import Callable, Iterator
 
 from nutchpy.fetcher.item import FetchItem
+from nutchpy.fetcher.pace import Pace
 from nutchpy.fetcher.queue import FetchItemQueue, QueueLimits
 
 Rested = Callable[[str, QueueLimits], float]
 """When a queue that is new here may first be asked: others may have asked its host just now."""
+
+
+Slowed = Callable[[str], float]
+"""Seconds that a queue which is new here was slowed down to before; 0 when it was not."""
+
+
+def never_slowed(_queue_id: str) -> float:
+    """As configured."""
+    return 0.0
 
 
 def never_asked(_queue_id: str, _limits: QueueLimits) -> float:
@@ -26,9 +36,15 @@ def never_asked(_queue_id: str, _limits: QueueLimits) -> float:
 class FetchItemQueues:
     """The queues; ``queued`` items wait in them, ``in_progress`` hold a slot. ``blocked`` queues take no more."""
 
-    def __init__(self, limits: Callable[[str], QueueLimits], rested: Rested | None = None) -> None:
+    def __init__(
+        self,
+        limits: Callable[[str], QueueLimits],
+        rested: Rested = never_asked,
+        slowed: Slowed = never_slowed,
+    ) -> None:
         self._limits = limits
-        self._rested = rested or never_asked
+        self._rested = rested
+        self._slowed = slowed
         self._queues: dict[str, FetchItemQueue] = {}
         self._ready: list[tuple[float, int, FetchItemQueue]] = []
         self._idle: list[tuple[float, int, FetchItemQueue]] = []
@@ -55,7 +71,8 @@ class FetchItemQueues:
         queue = self._queues.get(queue_id)
         if queue is None:
             limits = self._limits(queue_id)
-            queue = FetchItemQueue(queue_id, limits, deque(), self._rested(queue_id, limits))
+            pace = Pace(self._slowed(queue_id) if limits.slowest > 0 else 0.0)
+            queue = FetchItemQueue(queue_id, limits, deque(), self._rested(queue_id, limits), pace=pace)
             self._queues[queue_id] = queue
         return queue
 
@@ -107,6 +124,12 @@ class FetchItemQueues:
             queue.release_unused()
         else:
             queue.release(now, pause)
+        self._reschedule(queue, now)
+
+    def rest_until(self, queue_id: str, until: float, now: float) -> None:
+        """Serve a queue no more before then."""
+        queue = self.queue(queue_id)
+        queue.next_fetch_time = max(queue.next_fetch_time, until)
         self._reschedule(queue, now)
 
     def fail(self, item: FetchItem, now: float) -> list[FetchItem] | None:

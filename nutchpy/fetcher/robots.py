@@ -16,6 +16,7 @@ from nutchpy.core import urls
 from nutchpy.core.content import ProtocolOutput, header
 from nutchpy.core.counters import Counters
 from nutchpy.core.protocol_status import ProtocolStatus
+from nutchpy.core.retry_after import retry_after
 from nutchpy.fetcher.item import FetchItem, Request, Timeouts
 from nutchpy.fetcher.pipeline import Finish
 from nutchpy.fetcher.traffic import Traffic
@@ -44,6 +45,8 @@ class RobotsAnswer:
 
     robots: rules.Robots | None = None
     deferred: str = ""
+    retry_after: float | None = None
+    """Seconds that the server asks for, when the host is put off."""
     failure: Finish | None = None
 
 
@@ -83,12 +86,14 @@ class RobotsRules:
         traffic: Traffic,
         resume: Callable[[FetchItem], None],
         monotonic: Callable[[], float],
+        wall: Callable[[], int],
         keep_answer: Callable[[ProtocolOutput], None] | None = None,
     ) -> None:
         self._settings = settings
         self._traffic = traffic
         self._resume = resume
         self._monotonic = monotonic
+        self._wall = wall
         self._keep_answer = keep_answer
         self._known: dict[str, tuple[float, RobotsAnswer]] = {}
         self._errands: dict[str, _Errand] = {}
@@ -152,7 +157,8 @@ class RobotsRules:
         if policy == "parse":
             return RobotsAnswer(rules.parse(output.content))
         if policy == "defer":
-            return RobotsAnswer(deferred=f"robots.txt answers {output.http_status}")
+            asked = retry_after(output.http_status, output.headers, self._wall() / 1e6)
+            return RobotsAnswer(deferred=f"robots.txt answers {output.http_status}", retry_after=asked)
         return RobotsAnswer(_ALLOW_ALL if policy == "allow_all" else _DENY_ALL)
 
     def _conclude(self, errand: _Errand, answer: RobotsAnswer) -> None:

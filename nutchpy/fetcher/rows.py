@@ -119,10 +119,15 @@ def to_rows(batch: pa.RecordBatch) -> list[Row]:
 
 
 def to_table(rows: Sequence[Mapping[str, Any]], table: Table) -> pa.Table:
-    """Rows as a table's columns."""
+    """Rows as a table's columns; what may be null may be left out."""
     schema = table.schema
-    arrays = [pa.array([row[field.name] for row in rows], field.type) for field in schema]
+    arrays = [pa.array(_values(rows, field), field.type) for field in schema]
     return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _values(rows: Sequence[Mapping[str, Any]], field: pa.Field) -> list[Any]:
+    name = field.name
+    return [row.get(name) for row in rows] if field.nullable else [row[name] for row in rows]
 
 
 def _plain(column: pa.Array) -> list[Any]:

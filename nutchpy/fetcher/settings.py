@@ -120,6 +120,9 @@ def _limits(conf: Conf) -> QueueLimits:
         max_exceptions=conf.integer("fetcher.max.exceptions.per.queue"),
         exception_delay=conf.number("fetcher.exceptions.per.queue.delay"),
         clear_after=conf.number("fetcher.exceptions.per.queue.clear.after"),
+        slowest=conf.number("fetcher.adaptive.delay.max") if conf.flag("fetcher.adaptive.delay") else 0.0,
+        late_factor=conf.number("fetcher.adaptive.delay.latency"),
+        bears=conf.number("fetcher.retry.after.max"),
     )
 
 

@@ -42,7 +42,9 @@ class SingleFetcher:
         self._traffic = Traffic(chains.transport(conf))
         self._traffic.attach(self._selector, self._waker.wake)
         self._answered: list[FetchItem] = []
-        self._rules = RobotsRules(settings.robots_settings(conf), self._traffic, self._answered.append, time.monotonic)
+        self._rules = RobotsRules(
+            settings.robots_settings(conf), self._traffic, self._answered.append, time.monotonic, _wall
+        )
 
     def fetch(self, url: str, headers: Headers = ()) -> ProtocolOutput:
         """The answer to one request."""
@@ -107,3 +109,7 @@ class SingleFetcher:
                 if event[0].data is self._waker:
                     self._waker.notice()
             self._traffic.step([event for event in ready if event[0].data is not self._waker])
+
+
+def _wall() -> int:
+    return time.time_ns() // 1000

@@ -15,10 +15,12 @@ from nutchpy.core import urls
 from nutchpy.core.content import Headers, header
 from nutchpy.core.counters import Counters
 from nutchpy.core.protocol_status import ProtocolStatus, fetch_status
+from nutchpy.core.retry_after import retry_after
 from nutchpy.core.status import Status
 from nutchpy.fetcher.feeder import QueueFeeder
 from nutchpy.fetcher.item import FetchItem, Row
 from nutchpy.fetcher.pipeline import Finish, Unrecorded
+from nutchpy.fetcher.queue import QueueLimits
 from nutchpy.fetcher.queues import FetchItemQueues
 
 _log = logging.getLogger(__name__)
@@ -37,9 +39,13 @@ FAILURES: Final = frozenset(
 )
 """Outcomes that count as an exception of their queue."""
 
+_TROUBLE: Final = frozenset({429, 503})
+"""HTTP statuses by which a server says that it is asked too much."""
+_LEAST_DEFERRAL: Final = 1.0
 _NEW_BODY: Final = frozenset({Status.FETCH_SUCCESS})
 _SAME_BODY: Final = frozenset({Status.FETCH_NOTMODIFIED, Status.FETCH_RETRY})
 _WHO_REFUSES: Final = "http.filter.ipaddress.exclude and http.filter.ipaddress.include say which addresses may be asked"
+_TIMINGS: Final = tuple((step, f"{step}_ms") for step in ("dns", "connect", "tls", "first_byte"))
 _CARRIED: Final = ("modified_time", "retries", "fetch_interval", "score", "signature", "depth", "metadata")
 
 
@@ -131,12 +137,42 @@ class Sink:
             self.drop(item.queue_id, reason, 1)
 
     def _release(self, item: FetchItem, status: ProtocolStatus, now: float) -> None:
+        asked = self._pace(item, status) if item.requested and item.queue is not None else None
+        limits = item.queue.limits if item.queue is not None else None
         if status in FAILURES:
             waiting = self._queues.fail(item, now)
             if waiting is not None:
                 self._give_up(item.queue_id, waiting)
         else:
             self._queues.release(item, now, item.pause if item.requested else None)
+        if asked is not None and limits is not None:
+            self._heed(item.queue_id, asked, limits, now)
+
+    def _pace(self, item: FetchItem, status: ProtocolStatus) -> float | None:
+        """Let the item's queue rest as its server takes it; the seconds that the server asks for itself."""
+        output, queue = item.output, item.queue
+        if output is None or queue is None:
+            return None
+        trouble = status is ProtocolStatus.TIMEOUT or output.http_status in _TROUBLE
+        paced = queue.paced(item.pause, output.elapsed_ms / 1000, trouble)
+        if paced > item.pause:
+            item.slowed = item.pause = paced
+            self.counters.add("queues:slowed_requests")
+        seconds = retry_after(output.http_status, output.headers, item.fetch_time / 1e6)
+        if seconds is None or queue.limits.bears == 0:
+            return None
+        item.retry_after = item.fetch_time + int(seconds * 1e6)
+        return seconds
+
+    def _heed(self, queue_id: str, seconds: float, limits: QueueLimits, now: float) -> None:
+        """Leave a queue alone for as long as its server asks, or for the rest of this run."""
+        if queue_id in self._queues.blocked or self.closed:
+            return
+        self.counters.add("queues:retry_after")
+        if 0 <= limits.bears < seconds:
+            self._give_up(queue_id, self._queues.block(queue_id, "retry_after"))
+        else:
+            self._queues.rest_until(queue_id, now + seconds, now)
 
     def _unrecorded(self, item: FetchItem, reason: Unrecorded, message: str, now: float) -> None:
         if reason is Unrecorded.INTERRUPTED:
@@ -153,14 +189,23 @@ class Sink:
 
     def _put_off(self, item: FetchItem, message: str, now: float) -> None:
         """Back into its queue, which rests; the robots.txt is asked for anew then."""
+        asked = item.robots.retry_after if item.robots is not None else None
+        bears = item.queue.limits.bears if item.queue is not None else -1.0
         item.robots = None
         if self._closed_to(item):
             self._queues.release(item, now, None)
             self._enqueue(item, now)
             return
         self.counters.add("robots:items_deferred")
-        _log.info("%s: queue %s is put off by %g s", message, item.queue_id, self._deferral.seconds)
-        waiting = self._queues.put_off(item, now, self._deferral.seconds, self._deferral.most)
+        if asked is None or bears == 0:
+            asked = self._deferral.seconds
+        elif 0 <= bears < asked:
+            self._queues.release(item, now, None)
+            self._give_up(item.queue_id, [item, *self._queues.block(item.queue_id, "retry_after")])
+            return
+        seconds = max(_LEAST_DEFERRAL, asked)
+        _log.info("%s: queue %s is put off by %g s", message, item.queue_id, seconds)
+        waiting = self._queues.put_off(item, now, seconds, self._deferral.most)
         if waiting is not None:
             self._give_up(item.queue_id, waiting)
 
@@ -211,6 +256,7 @@ class Sink:
             self._queue_key(host),
             target_row(source.row, target, host),
             hops=source.hops + 1,
+            redirected_from=(*source.redirected_from, source.url),
             repr_url=redirect.repr_url if redirect else None,
         )
         self._enqueue(item, now)
@@ -232,10 +278,18 @@ def fetch_row(item: FetchItem, status: Status, reason: ProtocolStatus, message: 
     row["repr_url"] = redirect.repr_url if redirect else item.repr_url
     row["content_type"] = item.content_type
     row["robots_delay"] = item.robots_delay
+    row["redirected_from"] = item.redirected_from or None
+    row["queue_delay"] = item.slowed
+    row["retry_after"] = item.retry_after
     row["http_status"] = output.http_status if output else None
     row["ip"] = output.ip if output else None
     row["elapsed_ms"] = output.elapsed_ms if output else 0
     row["bytes"] = output.wire_bytes if output else 0
+    row["http_version"] = output.http_version if output else None
+    row["truncated"] = output.truncated if output else None
+    timings = output.timings_ms if output else {}
+    for step, column in _TIMINGS:
+        row[column] = timings.get(step)
     row["etag"], row["last_modified"] = validators(status, source, output.headers if output else ())
     return row
 

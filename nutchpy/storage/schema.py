@@ -33,6 +33,13 @@ class Column:
     type: pa.DataType
     doc: str
     nullable: bool = False
+    default: str | int | float | None = None
+    """Of a column declared later than parts that may still be about, and not nullable: what their rows have in it."""
+
+    @property
+    def may_be_absent(self) -> bool:
+        """Whether a part without it is one that was written before it was declared, and not a damaged one."""
+        return self.nullable or self.default is not None
 
 
 @dataclass(frozen=True)
@@ -156,6 +163,27 @@ _TABLES: Final = (
             Column(
                 "robots_delay", pa.float32(), "Crawl-delay of robots.txt in seconds, when it has one.", nullable=True
             ),
+            Column(
+                "queue_delay",
+                pa.float32(),
+                "Seconds its queue rested afterwards, when that was longer than configured: its server was in trouble.",
+                nullable=True,
+            ),
+            Column("retry_after", TIME, "Until when the server asked to be left alone.", nullable=True),
+            Column("dns_ms", pa.int32(), "Milliseconds until the name was resolved by the transport.", nullable=True),
+            Column(
+                "connect_ms", pa.int32(), "Milliseconds until the connection stood, if new.", nullable=True
+            ),
+            Column("tls_ms", pa.int32(), "Milliseconds until TLS stood, when it was new.", nullable=True),
+            Column("first_byte_ms", pa.int32(), "Milliseconds until the first byte of the answer.", nullable=True),
+            Column("http_version", pa.string(), "Protocol of the answer: `1.0`, `1.1`, `2`.", nullable=True),
+            Column("truncated", pa.string(), "As in content: `length`, `time` or `disconnect`.", nullable=True),
+            Column(
+                "redirected_from",
+                pa.list_(pa.string()),
+                "The URLs whose redirects were followed to get here at once, first to last.",
+                nullable=True,
+            ),
             _METADATA,
         ),
     ),
@@ -170,6 +198,18 @@ _TABLES: Final = (
             Column("content", pa.binary(), "The body, after transfer and content decoding."),
             Column("truncated", pa.string(), "Null when whole, else `length`, `time` or `disconnect`.", nullable=True),
             Column("fetch_time", TIME, "As in crawl_fetch."),
+            Column(
+                "request_head",
+                pa.binary(),
+                "Request line and headers as sent, secrets left out; when `store.http.request` is on.",
+                nullable=True,
+            ),
+            Column(
+                "response_head",
+                pa.binary(),
+                "Status line and headers as they came; when `store.http.headers` is on.",
+                nullable=True,
+            ),
         ),
         row_group_rows=1_000,
     ),

@@ -23,7 +23,7 @@ class Asking:
         self.resumed: list[FetchItem] = []
         values = {"redirects": 5, "keep": 100.0, "allow_forbidden": True, "defer_errors": True, **settings}
         made = RobotsSettings(("bot",), Timeouts(1, 1, 1, 1), 1000, **values)  # type: ignore[arg-type]
-        self.rules = RobotsRules(made, self.traffic, self.resumed.append, self.clock.monotonic)
+        self.rules = RobotsRules(made, self.traffic, self.resumed.append, self.clock.monotonic, self.clock.wall)
 
     def answer(self, request: Request, now: float) -> SimAnswer:
         return self.answers.get(request.url, SimAnswer(404))
@@ -137,3 +137,8 @@ def test_hosts_of_the_allowlist_are_not_asked() -> None:
     for host in ("a.test", "www.a.test"):
         assert asking.rules.known(f"http://{host}", host) is not None
     assert asking.rules.known("http://ba.test", "ba.test") is None
+
+
+def test_a_server_in_trouble_says_when_to_ask_again() -> None:
+    asking = Asking({"http://h/robots.txt": SimAnswer(503, headers=[("Retry-After", "30")])})
+    assert asking.ask("http://h").retry_after == 30.0

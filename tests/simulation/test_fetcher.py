@@ -6,6 +6,8 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import format_datetime
 from itertools import pairwise
 from typing import Any
 
@@ -20,7 +22,7 @@ from nutchpy.fetcher.item import FetchItem, Row
 from nutchpy.fetcher.loop import FetchLoop
 from nutchpy.fetcher.machine import Machine, Share, World, build
 from nutchpy.fetcher.territory import TextSet
-from nutchpy.testing.simulated import SimAnswer, SimClock, SimLookups, SimSelector, SimTransport
+from nutchpy.testing.simulated import EPOCH, SimAnswer, SimClock, SimLookups, SimSelector, SimTransport
 
 FAULTS = [ProtocolStatus.TIMEOUT, ProtocolStatus.CONNECT_FAILED, ProtocolStatus.BAD_RESPONSE, ProtocolStatus.TLS_FAILED]
 
@@ -348,13 +350,81 @@ def test_a_failing_host_backs_off_and_is_given_up() -> None:
     web = web_of(2)
     web.hosts["h0.test"].faults = 1.0
     listed = [f"http://{h}/{n}" for n in range(20) for h in web.hosts]
-    run = Run(web, listed, fetcher__server__delay=1.0, fetcher__max__exceptions__per__queue=4).go()
+    values: dict[str, Any] = {"fetcher__server__delay": 1.0, "fetcher__adaptive__delay": False}
+    run = Run(web, listed, fetcher__max__exceptions__per__queue=4, **values).go()
     starts = run.starts("h0.test")
     assert len(starts) == 4
     ends = [e.ended for e in run.transport.log if "h0.test" in e.url and "robots" not in e.url]
     rests = [s - e for s, e in zip(starts[1:], ends, strict=False)]
     assert rests == pytest.approx([2.0, 3.0, 5.0])
     assert run.machine.sink.counters["dropped:exceptions"] == 16
+
+
+def rests(run: Run, host: str) -> list[float]:
+    """Seconds from the end of each request of a host to the next one's start."""
+    pages = [e for e in run.transport.log if urls.host_of(e.url) == host and not e.url.endswith("robots.txt")]
+    return [after.started - before.ended for before, after in pairwise(pages)]
+
+
+class Moody(Web):
+    """A web whose pages are answered as a list says, one after the other; then by 200."""
+
+    moods: list[SimAnswer]
+
+    def answer(self, request: Request, now: float) -> SimAnswer:
+        if request.url.endswith("/robots.txt"):
+            return SimAnswer(404, 0.1)
+        return self.moods.pop(0) if self.moods else SimAnswer(200, 0.1)
+
+
+def moody(*moods: SimAnswer, pages: int = 60, **values: Any) -> Run:
+    web = Moody(0, {"h.test": Host()})
+    web.moods = list(moods)
+    settings = {"fetcher__server__delay": 1.0, "fetcher__exceptions__per__queue__delay": 0.0, **values}
+    return Run(web, [f"http://h.test/{n}" for n in range(pages)], **settings).go()
+
+
+def test_a_server_that_is_asked_too_much_is_asked_less_and_by_and_by_as_before() -> None:
+    run = moody(SimAnswer(200, 0.1), SimAnswer(429, 0.1), SimAnswer(503, 0.1), SimAnswer(503, 0.1))
+    found = rests(run, "h.test")
+    assert found[:4] == pytest.approx([1.0, 2.0, 4.0, 8.0])
+    assert found[4] > found[5] > found[6] >= 1.0, "each good answer gives some of the rate back"
+    assert found[-1] == pytest.approx(1.0)
+    assert min(found) >= 1.0 - 1e-9, "never faster than configured"
+    slowed = [row["queue_delay"] for row in run.rows.rows if row["queue_delay"] is not None]
+    assert slowed[:3] == pytest.approx([2.0, 4.0, 8.0])
+
+
+def test_slowing_down_has_an_end_and_can_be_turned_off() -> None:
+    down = [SimAnswer(503, 0.1)] * 8
+    values = {"fetcher__max__exceptions__per__queue": -1}
+    assert max(rests(moody(*down, fetcher__adaptive__delay__max=20.0, **values), "h.test")) == pytest.approx(20.0)
+    assert max(rests(moody(*down, fetcher__adaptive__delay=False, **values), "h.test")) == pytest.approx(1.0)
+
+
+def test_an_answer_far_slower_than_usual_slows_its_queue_down() -> None:
+    quick, late = SimAnswer(200, 0.2), SimAnswer(200, 4.0)
+    found = rests(moody(*[quick] * 9, late), "h.test")
+    assert found[8:10] == pytest.approx([1.0, 2.0])
+    assert max(rests(moody(*[late] * 60), "h.test")) == pytest.approx(1.0), "what is always slow is not in trouble"
+
+
+def test_a_queue_waits_as_long_as_its_server_asks() -> None:
+    until = datetime.fromtimestamp(SimClock().wall() / 1e6 + 100, UTC)
+    by_seconds, by_date = (("Retry-After", value) for value in ("40", format_datetime(until, usegmt=True)))
+    run = moody(SimAnswer(429, 0.1, headers=[by_seconds]), SimAnswer(503, 0.1, headers=[by_date]))
+    assert rests(run, "h.test")[0] == pytest.approx(40.0)
+    assert run.starts("h.test")[2] == pytest.approx(100.0, abs=1.0)
+    assert run.rows.rows[0]["retry_after"] == pytest.approx((EPOCH.timestamp() + 40.2) * 1e6, abs=1e5)
+
+
+def test_a_server_that_asks_for_too_much_time_is_left_for_this_run() -> None:
+    run = moody(SimAnswer(503, 0.1, headers=[("Retry-After", "3600")]))
+    assert run.machine.sink.counters["dropped:retry_after"] == 59
+    ignoring = moody(SimAnswer(503, 0.1, headers=[("Retry-After", "3600")]), fetcher__retry__after__max=0)
+    assert len(ignoring.rows.rows) == 60
+    bearing = moody(SimAnswer(503, 0.1, headers=[("Retry-After", "3600")]), fetcher__retry__after__max=-1)
+    assert rests(bearing, "h.test")[0] == pytest.approx(3600.0, abs=0.1)
 
 
 def test_robots_denials_do_not_cost_a_delay() -> None:

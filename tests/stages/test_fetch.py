@@ -527,3 +527,19 @@ def test_addresses_may_be_left_out(tmp_path: Path, serve: Callable[..., SiteServ
     segment = segment_of(tmp_path, serve({"/": text("x")}), "/")
     fetch(segment, store__ip__address=False)
     assert rows(segment)["/"]["ip"] is None
+
+
+def test_what_happened_is_recorded(tmp_path: Path, serve: Callable[..., SiteServer]) -> None:
+    server = serve({"/a": redirect("/b"), "/b": redirect("/c"), "/c": html("C", "there")})
+    segment = segment_of(tmp_path, server, "/a")
+    fetch(segment, http__redirect__max=3, store__http__request=True)
+    found = rows(segment)
+    assert found["/c"]["redirected_from"] == [server.url("/a"), server.url("/b")]
+    assert found["/a"]["redirected_from"] is None
+    assert found["/c"]["http_version"] == "1.1"
+    assert found["/a"]["connect_ms"] is None, "its robots.txt had opened the connection"
+    assert found["/c"]["first_byte_ms"] <= found["/c"]["elapsed_ms"] + 1
+    assert (found["/c"]["tls_ms"], found["/c"]["truncated"], found["/c"]["queue_delay"]) == (None, None, None)
+    stored = bodies(segment)["/c"]
+    assert stored["request_head"].startswith(b"GET /c HTTP/1.1\r\n")
+    assert stored["response_head"].startswith(b"HTTP/1.1 200 OK\r\n")

@@ -42,4 +42,6 @@ def content_row(url: str, output: ProtocolOutput, content_type: str, fetch_time:
         "content": output.content,
         "truncated": output.truncated,
         "fetch_time": fetch_time,
+        "request_head": output.request_head,
+        "response_head": output.response_head if headers else None,
     }

@@ -14,7 +14,7 @@ import pycurl
 from nutchpy.core.content import Headers, ProtocolOutput
 from nutchpy.core.protocol_status import ProtocolStatus
 from nutchpy.plugins.protocol.admission import Target
-from nutchpy.plugins.protocol.exchange import Exchange, Failure, headers_of
+from nutchpy.plugins.protocol.exchange import Exchange, Failure, headers_of, without_secrets
 from nutchpy.plugins.protocol.settings import TransportSettings, request_headers
 
 _STATUS_LINE: Final = re.compile(rb"HTTP/(\d(?:\.\d)?)[ \t]+(\d{3})")
@@ -80,6 +80,9 @@ class Transfer:
         self.handle.setopt(pycurl.HEADERFUNCTION, self._header)
         self.handle.setopt(pycurl.WRITEFUNCTION, self._write)
         self.handle.setopt(pycurl.OPENSOCKETFUNCTION, self._open_socket)
+        if settings.keep_request:
+            self.handle.setopt(pycurl.VERBOSE, 1)
+            self.handle.setopt(pycurl.DEBUGFUNCTION, self._debug)
 
     def prepare(self, exchange: Exchange, target: Target) -> None:
         """Make the handle ready for a request."""
@@ -150,6 +153,11 @@ class Transfer:
             self._head_ended = line in (b"\r\n", b"\n")
         return None
 
+    def _debug(self, kind: int, data: bytes) -> None:
+        """Of all that libcurl tells: the request's head. Behind a proxy's own comes the server's."""
+        if kind == pycurl.INFOTYPE_HEADER_OUT:
+            self.exchange.request_head = without_secrets(data)
+
     def _write(self, data: bytes) -> int | None:
         self._begin()
         self.exchange.deadlines.received(time.monotonic())
@@ -163,7 +171,8 @@ class Transfer:
         code = int(match[2]) if match else 0
         if match and (code >= 200 or code == 101):
             self._begun = True
-            self.exchange.begin(code, headers_of(self._lines[1:]), match[1].decode())
+            head = b"".join(self._lines) if self._settings.keep_response else None
+            self.exchange.begin(code, headers_of(self._lines[1:]), match[1].decode(), head)
 
     def _take_notes(self) -> None:
         """Note address and timings. A step that did not take place has none."""

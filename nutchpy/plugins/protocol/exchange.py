@@ -19,6 +19,7 @@ from nutchpy.plugins.protocol.deadlines import Deadlines
 from nutchpy.plugins.protocol.settings import TransportSettings
 
 _FOLD: Final = re.compile(rb"\r?\n[ \t]+")
+_SECRET: Final = re.compile(rb"(?im)^((?:proxy-)?authorization:|cookie:)[^\r\n]*")
 _EDGES: Final = " \t\r\n\0"
 _FRAMING: Final = ("transfer-encoding", "location", "content-length")
 _CODINGS_OF_TRANSFER: Final = frozenset({"", "identity", "chunked"})
@@ -60,12 +61,15 @@ class Exchange:
         """An address the filter refused: what it comes to when no other address connects."""
         self.timings_ms: dict[str, int] = {}
         self.too_large = False
+        self.request_head: bytes | None = None
+        self.response_head: bytes | None = None
         self._fault = ""
         self._decoder: BodyDecoder | None = None
         self._body: list[bytes] = []
 
-    def begin(self, http_status: int, headers: Headers, http_version: str | None) -> None:
-        """The head of the final answer is there."""
+    def begin(self, http_status: int, headers: Headers, http_version: str | None, head: bytes | None = None) -> None:
+        """The head of the final answer is there; ``head`` as it came."""
+        self.response_head = head
         self.http_status = http_status
         self.headers = headers
         self.http_version = http_version
@@ -112,6 +116,8 @@ class Exchange:
             ip=self.ip,
             timings_ms=self.timings_ms,
             http_version=self.http_version,
+            request_head=self.request_head,
+            response_head=None if lost else self.response_head,
         )
 
     def admits(self, ip: str) -> bool:
@@ -177,6 +183,11 @@ class Exchange:
     def _answer(self, message: str) -> tuple[ProtocolStatus, str]:
         status = from_http(self.http_status or 0)
         return status, message or ("" if status in _NO_NEWS else f"HTTP {self.http_status}")
+
+
+def without_secrets(head: bytes) -> bytes:
+    """A request's head as it may be kept."""
+    return _SECRET.sub(rb"\1 (not kept)", head)
 
 
 def refusal(ip: str, reason: str) -> Failure:

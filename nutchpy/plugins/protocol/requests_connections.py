@@ -21,7 +21,7 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
 
 from nutchpy.plugins.protocol.admission import Target
-from nutchpy.plugins.protocol.exchange import Exchange, Failure, headers_of, lengths_of
+from nutchpy.plugins.protocol.exchange import Exchange, Failure, headers_of, lengths_of, without_secrets
 from nutchpy.plugins.protocol.requests_errors import BadHead
 
 _VERSIONS: Final = {10: "1.0", 11: "1.1"}
@@ -133,7 +133,8 @@ class _Response(http.client.HTTPResponse):
         lengths = lengths_of(headers)
         if not self.chunked and self.length is None and len(lengths) == 1 and lengths[0].isdecimal():
             self.length = int(lengths[0])  # "30, 30": http.client does not read it
-        self._exchange.begin(self.status, headers, _VERSIONS.get(self.version))
+        head = b"".join(tap.lines) if self._exchange.settings.keep_response else None
+        self._exchange.begin(self.status, headers, _VERSIONS.get(self.version), head)
 
     def _read_status(self) -> tuple[str, int, str]:
         """Skip interim answers: http.client knows only 100."""
@@ -173,6 +174,14 @@ class _Watched(HTTPConnection):
             job.exchange.ip = self.sock.getpeername()[0]
             job.bind(self.sock.fileno())
         super().putrequest(method, job.target.url if forwarded else job.target.path, *arguments, **options)
+
+    def _send_output(self, *arguments: Any, **options: Any) -> None:
+        """http.client's: its buffer holds the head, line by line."""
+        exchange = self.current().exchange
+        if exchange.settings.keep_request:
+            lines = self._buffer  # type: ignore[attr-defined]
+            exchange.request_head = without_secrets(b"\r\n".join((*lines, b"", b"")))
+        super()._send_output(*arguments, **options)  # type: ignore[misc]
 
     def getresponse(self) -> Any:
         self.response_class = functools.partial(_Response, self.current().exchange)  # type: ignore[assignment]

@@ -53,6 +53,10 @@ class TransportSettings:
     http2: bool
     proxy: Proxy | None
     threads: int
+    keep_request: bool = False
+    """Keep the heads of requests."""
+    keep_response: bool = False
+    """Keep the heads of answers as they come."""
 
     @classmethod
     def from_conf(cls, conf: Conf) -> TransportSettings:
@@ -69,6 +73,8 @@ class TransportSettings:
             http2=conf.flag("http.useHttp2"),
             proxy=_proxy(conf),
             threads=max(1, conf.integer("fetcher.threads.fetch")),
+            keep_request=conf.flag("store.http.request"),
+            keep_response=conf.flag("store.http.headers"),
         )
 
 

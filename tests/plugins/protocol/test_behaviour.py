@@ -130,6 +130,23 @@ def test_output_tells_url_address_version_bytes_and_times(client: MakeClient, se
     assert output.timings_ms["connect"] <= output.timings_ms["first_byte"]
 
 
+def test_heads_are_kept_as_they_were_without_secrets(client: MakeClient, serve: Serve) -> None:
+    answer = b"HTTP/1.1 200 Fine  indeed\r\nX-A:  1\r\nx-a: 2\r\nContent-Length: 4\r\n\r\n"
+    server = serve([Send(b"HTTP/1.1 103 Early\r\nLink: x\r\n\r\n" + answer + b"body")])
+    headers = [("Cookie", "session=secret1"), ("Authorization", "Basic secret2"), ("X-Kept", "yes")]
+    both = client({"store.http.request": True, "store.http.headers": True})
+    output = both.fetch(PlainRequest(server.url("/x?y"), headers))
+    assert output.response_head == answer
+    assert output.request_head is not None
+    assert b"secret1" in server.requests[0]
+    assert b"secret" not in output.request_head
+    sent = [line for line in server.requests[0].split(b"\r\n") if b"secret" not in line]
+    kept = [line for line in output.request_head.split(b"\r\n") if b"(not kept)" not in line]
+    assert kept == sent
+    neither = client({"store.http.headers": False}).fetch(PlainRequest(server.url()))
+    assert (neither.request_head, neither.response_head) == (None, None)
+
+
 def test_connections_are_reused_and_nothing_carries_over(client: MakeClient, serve: Serve) -> None:
     gone = b"HTTP/1.1 404 No\r\nA: b\r\nContent-Length: 2\r\n\r\nno"
     server = serve(lambda head: [Send(gone if b"/gone" in head else OK), Again()])
