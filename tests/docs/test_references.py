@@ -74,5 +74,10 @@ def test_every_default_that_is_not_nutchs_is_told() -> None:
     assert [name for name in other if f"`{name}`" not in page] == []
 
 
+def test_every_command_is_told() -> None:
+    page = (ROOT / "docs" / "coming-from-nutch.md").read_text(encoding="utf-8")
+    assert [name for name in COMMANDS if not re.search(rf"`{name}\b", page)] == []
+
+
 def test_readme_has_commands_to_check() -> None:
     assert len(list(commands(ROOT / "README.md"))) > 15
