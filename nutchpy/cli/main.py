@@ -59,6 +59,8 @@ COMMANDS: Final[dict[str, Entry]] = {
     "showproperties": _stage("conf", "Nutch's name for conf."),
     "plugins": _stage("plugins", "Show the plugins that are installed, and those enabled."),
     "schema": _stage("schema", "Show the columns of the tables."),
+    "doctor": _stage("doctor", "Check that a crawl is whole: read everything, change nothing."),
+    "upgrade": _stage("upgrade", "Write a crawl's older parts anew, with the columns declared since."),
     "path": _stage("path", "Show the folder in which a database's current Parquet files lie."),
 }
 

@@ -13,15 +13,13 @@ from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from nutchpy.core.errors import DamagedError
 from nutchpy.core.urls import bucket_keys, bucket_of
 from nutchpy.engine.base import Engine, Files
 from nutchpy.engine.slices import BYTES_PER_ROW, write_sliced
 from nutchpy.storage import fs
 from nutchpy.storage.database import BUCKET_COUNTS, Draft, Generation
-from nutchpy.storage.parts import PartWriter, bucket_part
+from nutchpy.storage.parts import PartWriter, bucket_part, part_batches
 from nutchpy.storage.schema import Table
 from nutchpy.storage.spread import Spread
 
@@ -76,7 +74,7 @@ def _divide(before: Generation, folder: Path, count: int, table: Table) -> None:
         spread = Spread(open_writer, table.row_group_rows)
         try:
             for part in before.bucket(bucket):
-                for rows in _batches(part):
+                for rows in part_batches(part, table):
                     spread.write(rows, _numbers(rows["host"].combine_chunks(), count))
             spread.end()
         except BaseException:
@@ -85,15 +83,6 @@ def _divide(before: Generation, folder: Path, count: int, table: Table) -> None:
             raise
         for writer in writers.values():
             writer.publish()
-
-
-def _batches(part: Path) -> Iterator[pa.Table]:
-    try:
-        with pq.ParquetFile(part) as file:
-            for batch in file.iter_batches():
-                yield pa.Table.from_batches([batch])
-    except (OSError, pa.ArrowException) as error:
-        raise DamagedError(f"{part} cannot be read as Parquet: {error}") from error
 
 
 def _numbers(hosts: pa.Array, count: int) -> pa.Array:

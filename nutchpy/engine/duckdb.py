@@ -18,7 +18,7 @@ import pyarrow as pa
 from nutchpy.core.errors import EngineError, StorageError, UsageError
 from nutchpy.engine.base import Files, Input, Inputs, Params
 from nutchpy.engine.damage import find_damage
-from nutchpy.engine.sql_text import bytes_of, file_list, literal, quoted, range_condition, sql_type
+from nutchpy.engine.sql_text import bytes_of, literal, parquet_rows, quoted, range_condition, sql_type
 from nutchpy.storage.schema import Table
 
 _BATCH_ROWS: Final = 65_536
@@ -108,9 +108,9 @@ def _bind(cursor: duckdb.DuckDBPyConnection, name: str, relation: Input) -> None
     if isinstance(relation, Files) and relation.paths:
         options = ", filename = 'path'" if relation.with_path else ""
         where = f" where {range_condition(relation.within)}" if relation.within else ""
-        source = f"read_parquet({file_list(relation.paths)}{options})"
+        rows = parquet_rows(relation.table, relation.paths, options)
         with _explained({name: relation}):
-            cursor.execute(f"create temp view {quoted(name)} as select * from {source}{where}")
+            cursor.execute(f"create temp view {quoted(name)} as select * from ({rows}){where}")
     else:
         cursor.register(name, _no_rows(relation) if isinstance(relation, Files) else relation)
 
@@ -132,6 +132,13 @@ def _explained(inputs: Inputs) -> Iterator[None]:
             raise EngineError(f"{_first_line(error)} (db.memory.limit sets it)") from error
         if isinstance(error, duckdb.IOException):
             raise StorageError(f"reading or writing a table failed: {_first_line(error)}") from error
+        raise EngineError(_first_line(error)) from error
+    except (OSError, pa.ArrowException) as error:  # what goes wrong while a result is streamed comes as Arrow's
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        if "Out of Memory" in str(error):
+            raise EngineError(f"{_first_line(error)} (db.memory.limit sets it)") from error
+        find_damage(inputs)
         raise EngineError(_first_line(error)) from error
 
 

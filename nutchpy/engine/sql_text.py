@@ -12,6 +12,8 @@ from typing import Final
 import pyarrow as pa
 
 from nutchpy.engine.base import Range
+from nutchpy.storage.parts import absent_columns
+from nutchpy.storage.schema import Column, Table
 
 _UNITS: Final = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 _SQL_TYPES: Final[Mapping[pa.DataType, str]] = {
@@ -51,6 +53,20 @@ def sql_type(kind: pa.DataType) -> str:
     if pa.types.is_struct(kind):
         return f"struct({', '.join(f'{quoted(f.name)} {sql_type(f.type)}' for f in kind)})"
     return _SQL_TYPES[kind]
+
+
+def parquet_rows(table: Table, paths: Iterable[Path], options: str = "") -> str:
+    """A SELECT of all rows of some parts, with null or the default in columns that are younger than a part."""
+    groups: dict[tuple[Column, ...], list[Path]] = {}
+    for path in paths:
+        groups.setdefault(absent_columns(path, table), []).append(path)
+    selects = [f"select *{_filled(absent)} from read_parquet({file_list(g)}{options})" for absent, g in groups.items()]
+    return "\nunion all by name ".join(selects)
+
+
+def _filled(absent: Iterable[Column]) -> str:
+    values = [(None if column.default is None else str(column.default), column) for column in absent]
+    return "".join(f", cast({literal(value)} as {sql_type(c.type)}) as {quoted(c.name)}" for value, c in values)
 
 
 def range_condition(within: Range) -> str:

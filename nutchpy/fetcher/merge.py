@@ -10,10 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-import pyarrow.parquet as pq
-
 from nutchpy.storage import fs
-from nutchpy.storage.parts import PartName, covered, writing
+from nutchpy.storage.parts import PartName, covered, part_batches, writing
 from nutchpy.storage.schema import TABLES
 from nutchpy.storage.segment import Segment, sweep
 
@@ -54,9 +52,8 @@ def _merge_table(segment: Segment, table: str, merged: PartName, run: Sequence[P
     if parts:
         with writing(folder / str(merged), TABLES[table]) as out:
             for path in parts:
-                with pq.ParquetFile(path) as file:
-                    for batch in file.iter_batches(_BATCH_ROWS if table == "content" else 65_536):
-                        out.write(batch)
+                for rows in part_batches(path, TABLES[table], _BATCH_ROWS if table == "content" else 65_536):
+                    out.write(rows)
     for path in parts:
         fs.remove(path)
 

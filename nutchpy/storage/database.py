@@ -228,7 +228,7 @@ class Database:
         for part in database_parts(draft.path):
             rows += check_part(part, draft.table)
             fs.fsync_file(part)
-        draft.meta = replace(draft.meta, rows=rows)
+        draft.meta = replace(draft.meta, rows=rows, schema_version=SCHEMA_VERSION)
         (draft.path / ".in-use").touch()
         fs.write_json(draft.path / "_meta.json", asdict(draft.meta))
         fs.fsync_folder(draft.path)

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from nutchpy.core.errors import DamagedError
 from nutchpy.storage import fs
-from nutchpy.storage.schema import SCHEMA_VERSION, Table
+from nutchpy.storage.schema import SCHEMA_VERSION, Column, Table
 
 _SEGMENT_PART: Final = re.compile(r"part-(\d{5})-(\d{5})(?:-(\d{5}))?\.parquet")
 _DATABASE_PART: Final = re.compile(r"part-(\d{5})(?:-(\d{5}))?\.parquet")
@@ -165,8 +165,37 @@ def conform(rows: pa.Table, table: Table) -> pa.Table:
     return rows.select(table.schema.names).cast(table.schema.remove_metadata())
 
 
+def completed(rows: pa.Table, table: Table) -> pa.Table:
+    """Rows of a part with the columns that were declared after it was written."""
+    for column in table.columns:
+        if column.may_be_absent and column.name not in rows.column_names:
+            rows = rows.append_column(column.name, pa.repeat(pa.scalar(column.default, column.type), rows.num_rows))
+    return rows
+
+
+def part_batches(path: Path, table: Table, rows: int = 65_536) -> Iterator[pa.Table]:
+    """A part's rows in their order, some at a time, as the table is declared now."""
+    try:
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(rows):
+                yield conform(completed(pa.Table.from_batches([batch]), table), table)
+    except (OSError, pa.ArrowException) as error:
+        raise DamagedError(f"{path} cannot be read as Parquet: {error}") from error
+
+
 def check_part(path: Path, table: Table) -> int:
     """The row count of a readable part of the declared schema; DamagedError naming the file otherwise."""
+    return _footer(path, table)[1]
+
+
+def absent_columns(path: Path, table: Table) -> tuple[Column, ...]:
+    """The declared columns that a part lacks since it is older than they are; DamagedError as ``check_part``."""
+    found = _footer(path, table)[0]
+    return tuple(column for column in table.columns if column.name not in found)
+
+
+def _footer(path: Path, table: Table) -> tuple[frozenset[str], int]:
+    """Names of a part's columns, and how many rows it has."""
     try:
         with pq.ParquetFile(path) as file:
             schema, metadata = file.schema_arrow, file.metadata
@@ -174,10 +203,10 @@ def check_part(path: Path, table: Table) -> int:
     except (OSError, pa.ArrowException) as error:
         raise DamagedError(f"{path} cannot be read as Parquet: {error}") from error
     _check_version(path, metadata.metadata or {})
-    drift = _drift(schema, table.schema)
+    drift = _drift(schema, table)
     if drift:
         raise DamagedError(f"{path} is not a part of {table.name}: {'; '.join(drift)}")
-    return rows
+    return frozenset(schema.names), rows
 
 
 def _check_version(path: Path, key_values: dict[bytes, bytes]) -> None:
@@ -188,11 +217,12 @@ def _check_version(path: Path, key_values: dict[bytes, bytes]) -> None:
         )
 
 
-def _drift(found: pa.Schema, declared: pa.Schema) -> Sequence[str]:
+def _drift(found: pa.Schema, table: Table) -> Sequence[str]:
     return [
-        f"column {field.name} is {_type_of(found, field.name)}, not {field.type}"
-        for field in declared
-        if not _same_type(_type_of(found, field.name), field.type)
+        f"column {column.name} is {_type_of(found, column.name)}, not {column.type}"
+        for column in table.columns
+        if not (column.may_be_absent and column.name not in found.names)
+        and not _same_type(_type_of(found, column.name), column.type)
     ]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -24,6 +24,7 @@ from nutchpy.storage.schema import SEGMENT_TABLES
 
 _NAME: Final = re.compile(r"\d{14}")
 _NAME_FORMAT: Final = "%Y%m%d%H%M%S"
+IN_USE: Final = ".in-use"
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class SegmentMeta:
     created: str
     stages: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Stage name → ``state`` (``running``, ``interrupted``, ``done``), counters, options, version, start, end."""
+    replaces: Sequence[str] = ()
+    """UUIDs of the segments that this one stands for: they are dead from the moment it appears."""
 
     def state(self, stage: str) -> str | None:
         """How far a stage got; None when it never started."""
@@ -95,17 +98,38 @@ class Segment:
         return f"; it holds segments: use -dir {self.path}" if inner else ""
 
 
-def segments_in(folder: Path) -> list[Segment]:
-    """The segments under a folder, oldest first."""
+def all_segments(folder: Path) -> list[Segment]:
+    """The segments under a folder, oldest first, those included that a newer one stands for."""
     if not folder.is_dir():
         return []
     found = (Segment(path) for path in sorted(folder.iterdir()) if _NAME.fullmatch(path.name[:14]))
     return [segment for segment in found if (segment.path / "_meta.json").exists()]
 
 
+def segments_in(folder: Path) -> list[Segment]:
+    """The segments under a folder, oldest first."""
+    metas = [(segment, segment.meta) for segment in all_segments(folder)]
+    dead = {uuid for _, meta in metas for uuid in meta.replaces}
+    return [segment for segment, meta in metas if meta.uuid not in dead]
+
+
+@contextmanager
+def segments_reading(folder: Path) -> Iterator[None]:
+    """Keep the files of all segments where they are while the block runs (nothing to do where none ever were)."""
+    with lock.shared(folder / IN_USE):
+        yield
+
+
+@contextmanager
+def segments_unread(folder: Path) -> Iterator[bool]:
+    """Keep readers out for a block; says whether that could be had at once."""
+    with lock.if_free(folder / IN_USE) as free:
+        yield free
+
+
 def next_name(folder: Path, now: datetime, after: str = "") -> str:
     """A UTC segment name for ``now``, greater than every name in ``folder`` and than ``after`` (clocks step back)."""
-    taken = [segment.name[:14] for segment in segments_in(folder)]
+    taken = [segment.name[:14] for segment in all_segments(folder)]
     newest = max([*taken, after], default="")
     name = now.astimezone(UTC).strftime(_NAME_FORMAT)
     if name > newest:
@@ -119,6 +143,7 @@ def segments_lock(folder: Path, wait: float = 0.0) -> Iterator[None]:
     """Held by generate from scan to publish."""
     fs.require_writable(folder)
     with lock.exclusive(folder / ".lock", str(folder), wait):
+        (folder / IN_USE).touch()
         yield
 
 
@@ -131,7 +156,7 @@ def creating(folder: Path, name: str, crawldb: str | None, now: datetime) -> Ite
     draft = SegmentDraft(aside, folder / name)
     try:
         yield draft
-        meta = SegmentMeta(str(uuid.uuid4()), name, draft.lists, crawldb, now.isoformat(), draft.stages)
+        meta = SegmentMeta(draft.uuid, name, draft.lists, crawldb, now.isoformat(), draft.stages, draft.replaces)
         fs.write_json(aside / "_meta.json", asdict(meta))
         fs.fsync_folder(aside)
         fs.rename(aside, draft.final)
@@ -148,6 +173,8 @@ class SegmentDraft:
     final: Path
     lists: int = 1
     stages: dict[str, dict[str, Any]] = field(default_factory=dict)
+    uuid: str = field(default_factory=lambda: str(uuid.uuid4()))
+    replaces: Sequence[str] = ()
 
     def part_path(self, number: int) -> Path:
         """Where fetch list ``number`` goes."""

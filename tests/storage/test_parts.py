@@ -14,10 +14,10 @@ from nutchpy.core.errors import DamagedError
 from nutchpy.storage.parts import (
     PartName,
     PartWriter,
+    bucket_number,
     check_part,
     conform,
     covered,
-    bucket_number,
     database_parts,
     segment_parts,
     write_part,

@@ -6,6 +6,7 @@ what they mean in Nutch: its "Fetch time" is when the URL is due. Shape: relatio
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from nutchpy.stages.options import Options, argument, flag
 from nutchpy.stages.outputs import new_file, new_path
 from nutchpy.stages.readdb import format as layout
 from nutchpy.stages.readdb import stats
+from nutchpy.storage.check import damage_of
 from nutchpy.storage.database import Database
 from nutchpy.storage.parts import write_part
 from nutchpy.storage.schema import TABLES
@@ -29,6 +31,7 @@ nutchpy readdb crawl/crawldb -stats
 nutchpy readdb crawl/crawldb -dump gone -format csv -status db_gone -expr "depth < 3"
 """
 
+_log = logging.getLogger(__name__)
 _ROW: Final = "select * from crawldb where url = $url"
 
 
@@ -48,6 +51,7 @@ class ReadDbOptions(Options):
     retry: int | None = flag("With -dump: rows with at least N retries.", None, "-retry", metavar="N")
     status: str | None = flag("With -dump: rows of one status.", None, "-status", metavar="NAME")
     expr: str | None = flag("With -dump: rows for which an SQL expression is true.", None, "-expr", metavar="SQL")
+    skip_damaged: bool = flag("Leave out files that cannot be read, and name them.", False, "--skip-damaged")
     sample: float | None = flag("With -dump: a random share of the rows, 0 to 1.", None, "-sample", metavar="X")
 
 
@@ -55,7 +59,16 @@ def run(options: ReadDbOptions, ctx: Context) -> Outcome:
     """Read one whole generation; MissingError when there is none, UsageError for a combination that makes no sense."""
     mode = _mode(options)
     with Database(options.crawldb, "crawldb").reading() as generation:
-        return mode(options, ctx, Files(TABLES["crawldb"], generation.parts))
+        parts = _readable(generation.parts) if options.skip_damaged else generation.parts
+        return mode(options, ctx, Files(TABLES["crawldb"], parts))
+
+
+def _readable(parts: list[Path]) -> list[Path]:
+    """Those that can be read to their end."""
+    damage = {part: damage_of(part, TABLES["crawldb"]) for part in parts}
+    for what in filter(None, damage.values()):
+        _log.warning("left out: %s", what)
+    return [part for part in parts if damage[part] is None]
 
 
 def _mode(options: ReadDbOptions) -> Callable[[ReadDbOptions, Context, Files], Outcome]:

@@ -15,7 +15,7 @@ from nutchpy.core.errors import MissingError
 from nutchpy.engine.session import Limits, Session
 from nutchpy.stages.sql.views import DATABASES, statements
 from nutchpy.storage.database import Database, Generation
-from nutchpy.storage.segment import segments_in
+from nutchpy.storage.segment import segments_in, segments_reading
 
 DEFAULT_LIMITS = Limits(memory="80%", threads=0, spill=Path(tempfile.gettempdir()) / "nutchpy-spill")
 
@@ -43,6 +43,7 @@ class Crawl:
 
     def views(self) -> list[str]:
         """The statements that make the views, for the state this crawl was opened at."""
+        self._held.enter_context(segments_reading(self.path / "segments"))
         databases = {name: self._hold(Database(self.path / name, name)) for name in DATABASES}
         return statements(self.path, databases, segments_in(self.path / "segments"))
 

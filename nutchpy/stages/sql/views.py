@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Final
 
-from nutchpy.engine.sql_text import file_list, literal, sql_type
+from nutchpy.engine.sql_text import literal, parquet_rows, sql_type
 from nutchpy.storage.database import Database, Generation
 from nutchpy.storage.runs import RUNS_FILE
 from nutchpy.storage.schema import SEGMENT_TABLES, TABLES, Table
@@ -51,7 +51,7 @@ def _composed(name: str) -> str:
 
 def _database_view(table: Table, generation: Generation | None) -> str:
     paths = generation.parts if generation else []
-    source = f"select * from read_parquet({file_list(paths)})" if paths else _empty(_columns(table))
+    source = parquet_rows(table, paths) if paths else _empty(_columns(table))
     return f"create view {table.name} as {source}"
 
 
@@ -61,7 +61,7 @@ def _segment_view(table: Table, segments: Sequence[Segment]) -> str:
         return f"create view {table.name} as {_empty({'segment': 'varchar', **_columns(table)})}"
     return (
         f"create view {table.name} as select string_split(filename, '/')[-3] as segment, * exclude (filename) "
-        f"from read_parquet({file_list(paths)}, filename = true)"
+        f"from ({parquet_rows(table, paths, ', filename = true')})"
     )
 
 
