@@ -51,6 +51,15 @@ class BodyDecoder:
             emit = self._layers[-1].feed if self._layers else self._keep
             self._layers.append(_Layer(coding, emit, self._unfolded))
 
+    @property
+    def held(self) -> int:
+        """Bytes of the body kept in memory: decoded, and coded ones beside them."""
+        return self.decoded_bytes + (self.wire_bytes if self._layers else 0)
+
+    def overflow(self) -> None:
+        """No more is wanted, there is no room for it."""
+        self.stopped = self.stopped or "length"
+
     def feed(self, data: bytes) -> bytes:
         """Take body bytes as they came from the wire; returns those decoded."""
         if self.stopped or not data:

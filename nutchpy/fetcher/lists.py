@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import selectors
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -25,9 +25,12 @@ from nutchpy.fetcher.output import SegmentOutput
 from nutchpy.fetcher.recent import recent_requests
 from nutchpy.fetcher.refilter import Refilter
 from nutchpy.fetcher.status import FetchStatus
+from nutchpy.fetcher.tail import TailReport, asked_by_signal
 from nutchpy.fetcher.territory import TextSet
 from nutchpy.parsing.pool import ParsePool
 from nutchpy.storage.segment import Segment
+
+Wake = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,8 @@ class Task:
     """Until the time limit."""
     unclean: bool = False
     """Whether an earlier run of this list was killed."""
+    processes: int = 1
+    """How many lists are fetched at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +105,13 @@ def fetched_urls(segment: Segment, number: int) -> pa.Array:
 def _run(task: Task, caller: Caller, stack: ExitStack) -> tuple[FetchLoop, ListResult]:
     """Put the machine together and let it run; ``stack`` lets go of what it holds."""
     selector = stack.enter_context(selectors.DefaultSelector())
-    world, output = _world(task, selector, stack)
+    world, output, wake = _world(task, selector, stack)
     refilter = Refilter.from_conf(task.conf)
     machine = build(task.conf, world, _pieces(task, refilter), _share(task))
     loop = FetchLoop(machine, selector, time.monotonic)
-    machine.sources += [output, *_watches(task, machine, loop, caller)]
+    tail = TailReport(time.monotonic(), machine.queues, machine.feeder, wake)
+    machine.sources += [output, tail, *_watches(task, machine, loop, caller)]
+    stack.enter_context(asked_by_signal(tail.ask))
     selector.register(caller.fileno(), selectors.EVENT_READ, _Call(caller, loop, selector))
     if machine.parsing is not None:
         selector.register(machine.parsing, selectors.EVENT_READ, machine.parsing)
@@ -114,7 +121,7 @@ def _run(task: Task, caller: Caller, stack: ExitStack) -> tuple[FetchLoop, ListR
     return loop, ListResult(counters, machine.sink.dropped_queues, machine.status(), loop.reason)
 
 
-def _world(task: Task, selector: selectors.BaseSelector, stack: ExitStack) -> tuple[World, SegmentOutput]:
+def _world(task: Task, selector: selectors.BaseSelector, stack: ExitStack) -> tuple[World, SegmentOutput, Wake]:
     """Real sockets, names, files and processes."""
     conf = task.conf
     waker = Waker(selector)
@@ -130,7 +137,7 @@ def _world(task: Task, selector: selectors.BaseSelector, stack: ExitStack) -> tu
     store_text = None if pool is None else conf.flag("parser.store.text")
     output = SegmentOutput(task.segment, task.number, settings.flush_limits(conf), waker.wake, store_text)
     stack.callback(output.abandon)
-    return World(transport, lookups, output, time.monotonic, _wall, pool), output
+    return World(transport, lookups, output, time.monotonic, _wall, pool), output, waker.wake
 
 
 def _parsers(task: Task) -> int:
@@ -176,7 +183,7 @@ def _share(task: Task) -> Share:
     mode = settings.queue_mode(task.conf)
     recent = recent_requests(task.segment, mode, _wall(), time.monotonic(), task.unclean)
     if task.conf.integer("http.redirect.max") <= 0:
-        return Share(task.number, task.lists, rested=recent.rested, slowed=recent.slowed)
+        return Share(task.number, task.lists, rested=recent.rested, slowed=recent.slowed, processes=task.processes)
     segment, column = task.segment, rows.QUEUE_COLUMN[mode]
     own = [segment.list_part(task.number)]
     others = [path for path in segment.files("crawl_generate") if path not in own]
@@ -189,6 +196,7 @@ def _share(task: Task) -> Share:
         other_queues=TextSet(rows.column_texts(others, column)),
         rested=recent.rested,
         slowed=recent.slowed,
+        processes=task.processes,
     )
 
 

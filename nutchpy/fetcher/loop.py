@@ -100,7 +100,7 @@ class FetchLoop:
         for _ in range(machine.threads * _BEGINNINGS):
             if machine.feeder.wanting:
                 machine.feeder.feed(now)
-            if machine.free <= 0 or machine.output.full:
+            if machine.free <= 0 or machine.output.full or machine.traffic.free_at > now:
                 return
             item = machine.queues.take(now)
             if item is None:
@@ -116,9 +116,13 @@ class FetchLoop:
         instants.append(machine.traffic.deadline())
         instants.append(self._abandon_at)
         if machine.free > 0 and not machine.output.full:
-            instants.append(machine.queues.next_ready())
+            instants.append(self._next_beginning())
         earliest = min((instant for instant in instants if instant is not None), default=None)
         return None if earliest is None else max(0.0, earliest - now)
+
+    def _next_beginning(self) -> float | None:
+        ready, free = self._machine.queues.next_ready(), self._machine.traffic.free_at
+        return None if ready is None else max(ready, free)
 
     def _work(self, ready: Ready, now: float) -> None:
         """Let everything work that has something to do, then send the items on that waited for it."""

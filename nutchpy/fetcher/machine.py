@@ -14,6 +14,7 @@ from nutchpy.core.mime import mime
 from nutchpy.extension.chains import URLFilters, URLNormalizers
 from nutchpy.extension.points import Transport
 from nutchpy.fetcher import settings
+from nutchpy.fetcher.bandwidth import Bandwidth
 from nutchpy.fetcher.dns import Lookups, Resolver
 from nutchpy.fetcher.feeder import Piece, QueueFeeder
 from nutchpy.fetcher.handlers.dns import DnsHandler
@@ -73,6 +74,8 @@ class Share:
     """When each queue may first be asked."""
     slowed: Slowed = never_slowed
     """What each queue was slowed down to before."""
+    processes: int = 1
+    """Those at work at once, who share the bandwidth."""
 
 
 @dataclass(slots=True)
@@ -138,7 +141,8 @@ def build(conf: Conf, world: World, pieces: Iterator[Piece], share: Share) -> Ma
     depth = threads * conf.integer("fetcher.queue.depth.multiplier")
     feeder = QueueFeeder(pieces, queues, depth, conf.integer("fetcher.queue.lookahead"), sink.drop)
     sink.feeder = feeder
-    traffic = Traffic(world.transport)
+    target = settings.bandwidth_target(conf) / share.processes
+    traffic = Traffic(world.transport, Bandwidth(target, world.monotonic) if target else None)
     robots = RobotsRules(
         settings.robots_settings(conf),
         traffic,

@@ -40,6 +40,8 @@ class QueueLimits:
     """Where slowing down for a server in trouble ends; 0: it is not slowed down for."""
     late_factor: float = 0.0
     """An answer that takes so many times as long as usual is trouble too; 0: it is none."""
+    bytes_per_second: float = 0.0
+    """What its answers may weigh on average; 0: anything."""
     bears: float = -1.0
     """The longest Retry-After that is waited for; 0 waits for none, negative for any."""
 
@@ -66,6 +68,8 @@ class FetchItemQueue:
     parked: int = 0
     entry: int = 0
     pace: Pace = field(default_factory=Pace)
+    paid_at: float = 0.0
+    """When the bytes of its answers are paid for."""
     held: bool = False
     """Waiting for something else than time: its host's address."""
     resting: bool = False
@@ -99,6 +103,13 @@ class FetchItemQueue:
             return pause
         late = not trouble and self.pace.late(seconds, limits.late_factor)
         return self.pace.slower(pause, limits.slowest) if trouble or late else self.pace.faster(pause)
+
+    def spend(self, count: int, started: float) -> float:
+        """Note the bytes of an answer; when they, and those before, are paid for."""
+        rate = self.limits.bytes_per_second
+        if rate > 0:
+            self.paid_at = max(self.paid_at, started) + count / rate
+        return self.paid_at
 
     def release(self, ended: float, pause: float) -> None:
         """Free a slot whose request ended at ``ended``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Final
 
 from nutchpy.conf.layers import Conf
 from nutchpy.core import urls
@@ -16,6 +17,8 @@ from nutchpy.fetcher.redirects import RedirectSettings
 from nutchpy.fetcher.robots import RobotsSettings
 from nutchpy.fetcher.rows import QUEUE_COLUMN
 from nutchpy.fetcher.sink import Deferral
+
+_BYTES_PER_KBIT: Final = 125
 
 
 def queue_mode(conf: Conf) -> str:
@@ -104,6 +107,11 @@ def flush_limits(conf: Conf) -> FlushLimits:
     return FlushLimits(conf.integer("fetcher.flush.bytes"), conf.number("fetcher.flush.seconds"))
 
 
+def bandwidth_target(conf: Conf) -> float:
+    """Bytes per second of the whole fetch; 0 for any."""
+    return max(0.0, conf.number("fetcher.bandwidth.target") * _BYTES_PER_KBIT)
+
+
 def hung_seconds(conf: Conf) -> float:
     """How long a URL may be under way: robots.txt and page may take their time, and something on top."""
     request = max(0.0, conf.number("http.time.limit"))
@@ -123,6 +131,7 @@ def _limits(conf: Conf) -> QueueLimits:
         slowest=conf.number("fetcher.adaptive.delay.max") if conf.flag("fetcher.adaptive.delay") else 0.0,
         late_factor=conf.number("fetcher.adaptive.delay.latency"),
         bears=conf.number("fetcher.retry.after.max"),
+        bytes_per_second=max(0.0, conf.number("fetcher.bandwidth.target.per.queue") * _BYTES_PER_KBIT),
     )
 
 

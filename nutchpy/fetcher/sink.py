@@ -137,7 +137,7 @@ class Sink:
             self.drop(item.queue_id, reason, 1)
 
     def _release(self, item: FetchItem, status: ProtocolStatus, now: float) -> None:
-        asked = self._pace(item, status) if item.requested and item.queue is not None else None
+        asked = self._pace(item, status, now) if item.requested and item.queue is not None else None
         limits = item.queue.limits if item.queue is not None else None
         if status in FAILURES:
             waiting = self._queues.fail(item, now)
@@ -148,7 +148,7 @@ class Sink:
         if asked is not None and limits is not None:
             self._heed(item.queue_id, asked, limits, now)
 
-    def _pace(self, item: FetchItem, status: ProtocolStatus) -> float | None:
+    def _pace(self, item: FetchItem, status: ProtocolStatus, now: float) -> float | None:
         """Let the item's queue rest as its server takes it; the seconds that the server asks for itself."""
         output, queue = item.output, item.queue
         if output is None or queue is None:
@@ -158,6 +158,7 @@ class Sink:
         if paced > item.pause:
             item.slowed = item.pause = paced
             self.counters.add("queues:slowed_requests")
+        item.pause = max(item.pause, queue.spend(output.wire_bytes, now - output.elapsed_ms / 1000) - now)
         seconds = retry_after(output.http_status, output.headers, item.fetch_time / 1e6)
         if seconds is None or queue.limits.bears == 0:
             return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from nutchpy.core.errors import NutchpyError
 from nutchpy.fetcher.channel import Begin, Channel, Ended, Message, Standing, Stop
 from nutchpy.fetcher.lists import ListResult, Task
 from nutchpy.fetcher.status import FetchStatus
+from nutchpy.fetcher.tail import asked_by_signal
 
 _log = logging.getLogger(__name__)
 
@@ -46,6 +48,8 @@ class _Worker:
     process: subprocess.Popen[bytes]
     channel: Channel
     restarts: int = 0
+    begun: bool = False
+    """It has said something: its signal handlers are there."""
     standing: Standing = field(default_factory=lambda: Standing(FetchStatus(), Counters()))
     before: Counters = field(default_factory=Counters)
     """Counted by processes of this list that were killed."""
@@ -82,19 +86,29 @@ class Supervisor:
         """One result per list begun; raises the first error of a worker when all have ended."""
         errors: list[BaseException] = []
         try:
-            while self._workers or (self._waiting and not self._stopping and not errors):
-                self._fill(errors)
-                for ready in self._ready():
-                    if isinstance(ready, _Worker):
-                        self._listen(ready, errors)
-                    else:
-                        self._stop_all("interrupted")
+            with asked_by_signal(self._pass_on):
+                self._fetch(errors)
         except BaseException:
             self._end_all(_END_AT_ONCE_SECONDS)
             raise
         if errors:
             raise errors[0]
         return self.results
+
+    def _fetch(self, errors: list[BaseException]) -> None:
+        while self._workers or (self._waiting and not self._stopping and not errors):
+            self._fill(errors)
+            for ready in self._ready():
+                if isinstance(ready, _Worker):
+                    self._listen(ready, errors)
+                else:
+                    self._stop_all("interrupted")
+
+    def _pass_on(self) -> None:
+        """Hand the question on to the workers that are up to answer it."""
+        for worker in self._workers:
+            if worker.begun:
+                worker.process.send_signal(signal.SIGUSR1)
 
     def _ready(self) -> Sequence[object]:
         """Wait for a word of a worker, or for the signal to stop."""
@@ -138,7 +152,7 @@ class Supervisor:
         if isinstance(message, logging.LogRecord):
             logging.getLogger(message.name).handle(message)
         elif isinstance(message, Standing):
-            worker.standing = message
+            worker.standing, worker.begun = message, True
             self._report(sum((other.standing.status for other in self._workers), self._ended))
 
     def _finish(self, worker: _Worker, result: ListResult) -> None:

@@ -7,6 +7,7 @@ from selectors import BaseSelector, SelectorKey
 
 from nutchpy.core.content import ProtocolOutput
 from nutchpy.extension.points import Request, Transport
+from nutchpy.fetcher.bandwidth import Bandwidth
 
 Done = Callable[[ProtocolOutput], None]
 
@@ -14,8 +15,9 @@ Done = Callable[[ProtocolOutput], None]
 class Traffic:
     """A transport with callbacks. Pages and robots.txt files go the same way."""
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, transport: Transport, bandwidth: Bandwidth | None = None) -> None:
         self.transport = transport
+        self._bandwidth = bandwidth
         self._waiting: dict[int, Done] = {}
         self._last = 0
 
@@ -30,6 +32,8 @@ class Traffic:
         """Begin a request; ``done`` gets its answer, from within ``step``. Returns its token."""
         self._last += 1
         self._waiting[self._last] = done
+        if self._bandwidth is not None:
+            self._bandwidth.began(self._last)
         self.transport.start(self._last, request)
         return self._last
 
@@ -42,7 +46,14 @@ class Traffic:
     def step(self, ready: Sequence[tuple[SelectorKey, int]]) -> None:
         """Let the transport work, and hand out what has come."""
         for token, output in self.transport.step(ready):
+            if self._bandwidth is not None:
+                self._bandwidth.ended(token, output.wire_bytes)
             self._waiting.pop(token)(output)
+
+    @property
+    def free_at(self) -> float:
+        """When another page may be asked for, going by the bandwidth target."""
+        return self._bandwidth.free_at if self._bandwidth is not None else 0.0
 
     def deadline(self) -> float | None:
         """When the transport wants to work at the latest."""

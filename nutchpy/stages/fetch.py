@@ -40,6 +40,7 @@ _WHY: Final = {
     "throughput": "fetching had become slower than fetcher.throughput.threshold.pages",
     "exceptions": "their queues failed fetcher.max.exceptions.per.queue times",
     "robots_deferred": "their robots.txt could not be had",
+    "retry_after": "their servers asked for more time than fetcher.retry.after.max",
     "interrupted": "the fetch was stopped",
 }
 
@@ -67,8 +68,9 @@ def run(options: FetchOptions, ctx: Context) -> Outcome:
     segment.record("fetch", state="running", version=VERSION, start=started.isoformat())
     # Workers of a run that was killed just now need a moment to publish what they have and to end.
     wait = max(ctx.wait_lock, _ORPHANS_SECONDS if unclean else 0.0)
-    tasks = [Task(segment, number, lists, ctx.conf, wait, _time_limit(ctx), unclean) for number in work]
-    results = _fetch_all(tasks, ctx, sum(work.values()))
+    processes = min(len(work), ctx.conf.integer("fetcher.processes") or os.cpu_count() or 1)
+    tasks = [Task(segment, number, lists, ctx.conf, wait, _time_limit(ctx), unclean, processes) for number in work]
+    results = _fetch_all(tasks, processes, ctx, sum(work.values()))
     return _conclude(segment, options, ctx, results)
 
 
@@ -77,13 +79,12 @@ def _time_limit(ctx: Context) -> float | None:
     return 60.0 * minutes if minutes >= 0 else None
 
 
-def _fetch_all(tasks: Sequence[Task], ctx: Context, total: int) -> list[ListResult]:
+def _fetch_all(tasks: Sequence[Task], processes: int, ctx: Context, total: int) -> list[ListResult]:
     """One list in this process, several in a process each."""
     show = _Show(ctx, total)
     grace = ctx.conf.number("fetcher.stop.grace")
     if len(tasks) == 1:
         return [fetch_list(tasks[0], _Here(ctx, grace, show))]
-    processes = ctx.conf.integer("fetcher.processes") or min(len(tasks), os.cpu_count() or 1)
     return Supervisor(tasks, processes, grace, ctx.stop, ctx.monotonic, show).run()
 
 

@@ -175,7 +175,7 @@ class Run:
         now = self.clock.seconds
         machine = self.machine
         self.idle_checks += 1
-        if machine.free > 0 and not self.rows.full:
+        if machine.free > 0 and not self.rows.full and machine.traffic.free_at <= now:
             ready = [q.id for q in machine.queues if q.servable and q.next_fetch_time <= now]
             assert not ready, f"idle at {now} although {ready} could be served"
         slots = sum(q.in_progress for q in machine.queues)
@@ -425,6 +425,27 @@ def test_a_server_that_asks_for_too_much_time_is_left_for_this_run() -> None:
     assert len(ignoring.rows.rows) == 60
     bearing = moody(SimAnswer(503, 0.1, headers=[("Retry-After", "3600")]), fetcher__retry__after__max=-1)
     assert rests(bearing, "h.test")[0] == pytest.approx(3600.0, abs=0.1)
+
+
+def test_the_bandwidth_target_is_kept_on_average() -> None:
+    web = web_of(50)
+    for host in web.hosts.values():
+        host.seconds = 0.2
+    listed = [f"http://{h}/{n}" for n in range(20) for h in web.hosts]
+    values: dict[str, Any] = {"fetcher__server__delay": 0.0, "fetcher__threads__fetch": 20}
+    free = Run(web, listed, **values).go()
+    held = Run(web, listed, fetcher__bandwidth__target=8.0, **values).go()  # 1,000 bytes a second, a page has 100
+    assert free.clock.seconds < 25
+    assert 90 <= held.clock.seconds <= 115
+
+
+def test_the_bandwidth_target_of_a_queue_is_its_own() -> None:
+    web = web_of(2)
+    listed = [f"http://{h}/{n}" for n in range(10) for h in web.hosts]
+    run = Run(web, listed, fetcher__server__delay=0.0, fetcher__bandwidth__target__per__queue=0.8).go()
+    for host in web.hosts:
+        starts = run.starts(host)
+        assert [b - a for a, b in pairwise(starts)] == pytest.approx([1.0] * 9, abs=0.01), "100 bytes a second"
 
 
 def test_robots_denials_do_not_cost_a_delay() -> None:

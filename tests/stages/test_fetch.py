@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import threading
 import time
@@ -543,3 +545,16 @@ def test_what_happened_is_recorded(tmp_path: Path, serve: Callable[..., SiteServ
     stored = bodies(segment)["/c"]
     assert stored["request_head"].startswith(b"GET /c HTTP/1.1\r\n")
     assert stored["response_head"].startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+def test_a_signal_asks_what_is_waited_for(
+    tmp_path: Path, serve: Callable[..., SiteServer], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    server = serve({f"/{n}": text("x") for n in range(4)})
+    segment = segment_of(tmp_path, server, *[f"/{n}" for n in range(4)])
+    asking = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGUSR1))
+    asking.start()
+    fetch(segment, fetcher__server__delay=0.4)
+    assert len(rows(segment)) == 4
+    assert any(line.startswith("queue 127.0.0.1: ") and "URLs queued" in line for line in caplog.messages)

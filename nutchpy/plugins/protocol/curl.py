@@ -20,6 +20,7 @@ from nutchpy.core.errors import PluginError
 from nutchpy.core.protocol_status import ProtocolStatus
 from nutchpy.extension.points import Request
 from nutchpy.plugins.protocol.admission import admit
+from nutchpy.plugins.protocol.budget import BodyBudget
 from nutchpy.plugins.protocol.deadlines import Agenda, Deadlines
 from nutchpy.plugins.protocol.exchange import Exchange, Failure
 from nutchpy.plugins.protocol.settings import TransportSettings
@@ -50,6 +51,8 @@ class CurlTransport:
         """Sockets in the selector, with what is waited for."""
         self._timer: float | None = None
         self._agenda = Agenda()
+        self._budget = BodyBudget(settings.bodies_memory)
+        self._room_made = False
         self._in_flight: dict[int, Transfer] = {}
         self._by_handle: dict[pycurl.Curl, Transfer] = {}
         self._idle: list[Transfer] = []
@@ -74,7 +77,7 @@ class CurlTransport:
             raise RuntimeError("the transport is not attached to a selector")
         # libcurl minds the connect deadline: it alone knows when the connection stands.
         deadlines = Deadlines(request.timeouts, time.monotonic(), connected=True)
-        exchange = Exchange(token, request, self._settings, deadlines)
+        exchange = Exchange(token, request, self._settings, deadlines, self._budget)
         target = admit(request, self._settings)
         if isinstance(target, Failure):
             self._done.append((token, exchange.end(target, deadlines.started)))
@@ -82,6 +85,7 @@ class CurlTransport:
         transfer = self._idle.pop() if self._idle else Transfer(self._settings)
         transfer.prepare(exchange, target)
         self._in_flight[token] = transfer
+        self._budget.enter(token)
         self._by_handle[transfer.handle] = transfer
         self._schedule(exchange, deadlines.started)
         self._multi.add_handle(transfer.handle)
@@ -98,6 +102,7 @@ class CurlTransport:
             self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
         self._collect(now)
         self._expire(now)
+        self._let_go_on(now)
         done, self._done = self._done, []
         return done
 
@@ -163,7 +168,20 @@ class CurlTransport:
         self._multi.remove_handle(transfer.handle)
         del self._by_handle[transfer.handle]
         del self._in_flight[transfer.exchange.token]
+        self._budget.leave(transfer.exchange.token)
+        self._room_made = True
         self._idle.append(transfer)
+
+    def _let_go_on(self, now: float) -> None:
+        """Read on those that wait for room, the oldest first; who still finds none waits again."""
+        if not self._room_made:
+            return
+        self._room_made = False
+        for token in sorted(self._budget.waiting):
+            self._budget.waiting.discard(token)
+            transfer = self._in_flight[token]
+            transfer.exchange.deadlines.received(now)
+            transfer.handle.pause(pycurl.PAUSE_CONT)
 
     def _schedule(self, exchange: Exchange, now: float) -> None:
         look = exchange.deadlines.next_look(now)
@@ -176,6 +194,8 @@ class CurlTransport:
             transfer = self._in_flight.get(token)
             if transfer is None:
                 continue
+            if token in self._budget.waiting:
+                transfer.exchange.deadlines.received(now)
             expiry = transfer.exchange.deadlines.expiry()
             if expiry is None or expiry[0] > now:
                 self._schedule(transfer.exchange, now)

@@ -160,8 +160,12 @@ class Transfer:
 
     def _write(self, data: bytes) -> int | None:
         self._begin()
-        self.exchange.deadlines.received(time.monotonic())
-        return None if self.exchange.body(data) else _ABORT
+        exchange = self.exchange
+        exchange.deadlines.received(time.monotonic())
+        if not exchange.budget.room(exchange.token, len(data)):
+            exchange.budget.waiting.add(exchange.token)
+            return int(pycurl.WRITEFUNC_PAUSE)
+        return None if exchange.body(data) else _ABORT
 
     def _begin(self) -> None:
         """Hand the head over, once: it is the last block before the body, or before the end."""

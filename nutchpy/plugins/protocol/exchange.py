@@ -15,6 +15,7 @@ from nutchpy.core.content import Headers, ProtocolOutput
 from nutchpy.core.protocol_status import ProtocolStatus, from_http
 from nutchpy.extension.decoder import BodyDecoder, Reason
 from nutchpy.extension.points import Request
+from nutchpy.plugins.protocol.budget import BodyBudget
 from nutchpy.plugins.protocol.deadlines import Deadlines
 from nutchpy.plugins.protocol.settings import TransportSettings
 
@@ -48,7 +49,10 @@ class Failure:
 class Exchange:
     """What has come of one request so far."""
 
-    def __init__(self, token: int, request: Request, settings: TransportSettings, deadlines: Deadlines) -> None:
+    def __init__(
+        self, token: int, request: Request, settings: TransportSettings, deadlines: Deadlines, budget: BodyBudget
+    ) -> None:
+        self.budget = budget
         self.token = token
         self.request = request
         self.settings = settings
@@ -85,6 +89,8 @@ class Exchange:
         piece = self._decoder.feed(data)
         if piece:
             self._body.append(piece)
+        if not self.budget.hold(self.token, self._decoder.held):
+            self._decoder.overflow()
         return self._decoder.stopped is None
 
     def note(self, step: str, now: float) -> None:

@@ -30,6 +30,7 @@ from nutchpy.core.errors import PluginError
 from nutchpy.core.protocol_status import ProtocolStatus
 from nutchpy.extension.points import Request
 from nutchpy.plugins.protocol.admission import admit
+from nutchpy.plugins.protocol.budget import BodyBudget
 from nutchpy.plugins.protocol.deadlines import Agenda, Deadlines
 from nutchpy.plugins.protocol.exchange import Exchange, Failure
 from nutchpy.plugins.protocol.requests_connections import Job, Pools, pools
@@ -84,6 +85,7 @@ class RequestsTransport:
         self._in_flight: dict[int, Job] = {}
         self._done: list[tuple[int, ProtocolOutput]] = []
         self._agenda = Agenda()
+        self._budget = BodyBudget(settings.bodies_memory)
         self._threads: list[threading.Thread] = []
         self._workers = 0
         self._closing = False
@@ -115,12 +117,14 @@ class RequestsTransport:
 
     def start(self, token: int, request: Request) -> None:
         """Hand a request to a thread."""
-        exchange = Exchange(token, request, self._settings, Deadlines(request.timeouts, time.monotonic()))
+        deadlines = Deadlines(request.timeouts, time.monotonic())
+        exchange = Exchange(token, request, self._settings, deadlines, self._budget)
         target = admit(request, self._settings)
         if isinstance(target, Failure):
             self._done.append((token, exchange.end(target, exchange.deadlines.started)))
             return
         job = self._in_flight[token] = Job(exchange, target)
+        self._budget.enter(token)
         self._schedule(exchange, exchange.deadlines.started)
         if len(self._in_flight) > self._workers:
             self._hire()
@@ -151,6 +155,7 @@ class RequestsTransport:
         self._closing = True
         for job in self._in_flight.values():
             job.shut(None)
+        self._budget.wake()
         self._in_flight.clear()
         for _ in self._threads:
             self._jobs.put(None)
@@ -167,11 +172,13 @@ class RequestsTransport:
 
     def _conclude(self, job: Job, output: ProtocolOutput) -> None:
         del self._in_flight[job.exchange.token]
+        self._budget.leave(job.exchange.token)
         self._done.append((job.exchange.token, output))
 
     def _abandon(self, job: Job, output: ProtocolOutput) -> None:
         """Answer for a job whose thread is left behind."""
         job.shut(None)
+        self._budget.wake()
         self._workers -= 1
         self._conclude(job, output)
 
@@ -185,6 +192,8 @@ class RequestsTransport:
             job = self._in_flight.get(token)
             if job is None:
                 continue
+            if token in self._budget.waiting:
+                job.exchange.deadlines.received(now)
             expiry = job.exchange.deadlines.expiry()
             if job.expired is not None:
                 self._abandon(job, job.exchange.lose(job.expired, now))
@@ -192,6 +201,7 @@ class RequestsTransport:
                 self._schedule(job.exchange, now)
             else:
                 job.shut(Failure(ProtocolStatus.TIMEOUT, expiry[1]))
+                self._budget.wake()
                 self._agenda.add(now + _GRACE, token)
 
     def _current(self) -> Job:
@@ -241,6 +251,8 @@ class RequestsTransport:
         )
         try:
             while data := response.raw.read1(_READ, decode_content=False):
+                exchange.deadlines.received(time.monotonic())
+                self._budget.wait(exchange.token, len(data), lambda: job.wanted)
                 exchange.deadlines.received(time.monotonic())
                 if not exchange.body(data):
                     break

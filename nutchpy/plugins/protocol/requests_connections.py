@@ -49,6 +49,11 @@ class Job:
         """Whether it failed for no other reason than a kept connection that had died: worth another try."""
         return self.reused and not self.exchange.deadlines.answered and not self.expired and not self.abandoned
 
+    @property
+    def wanted(self) -> bool:
+        """Whether somebody waits for it, and in time."""
+        return self.expired is None and not self.abandoned
+
     def bind(self, descriptor: int) -> None:
         """Remember the connection's socket, by a descriptor of our own: the other one changes hands, and closes."""
         with self._lock:

@@ -53,6 +53,8 @@ class TransportSettings:
     http2: bool
     proxy: Proxy | None
     threads: int
+    bodies_memory: int = -1
+    """Bytes of bodies in flight, together; negative: any."""
     keep_request: bool = False
     """Keep the heads of requests."""
     keep_response: bool = False
@@ -73,6 +75,7 @@ class TransportSettings:
             http2=conf.flag("http.useHttp2"),
             proxy=_proxy(conf),
             threads=max(1, conf.integer("fetcher.threads.fetch")),
+            bodies_memory=conf.integer("fetcher.bodies.memory"),
             keep_request=conf.flag("store.http.request"),
             keep_response=conf.flag("store.http.headers"),
         )

@@ -22,7 +22,7 @@ from nutchpy.core.protocol_status import ProtocolStatus
 from nutchpy.plugins.protocol.curl import CurlTransport
 from nutchpy.plugins.protocol.requests import RequestsTransport
 from nutchpy.testing.client import Client, PlainRequest, PlainTimeouts
-from nutchpy.testing.raw_server import Action, Again, RawServer, Script, Send, Wait
+from nutchpy.testing.raw_server import Action, Again, Drip, RawServer, Script, Send, Wait
 from nutchpy.testing.transports import MakeTransport, transport_conf
 
 TRANSPORTS: dict[str, MakeTransport] = {"curl": CurlTransport.from_conf, "requests": RequestsTransport.from_conf}
@@ -297,6 +297,34 @@ def test_slow_ones_do_not_hold_up_others(client: MakeClient, serve: Serve) -> No
     for token in slow:
         fetcher.transport.cancel(token, "enough")
     assert {output.message for output in fetcher.wait(slow).values()} == {"enough"}
+
+
+def test_bodies_that_find_no_room_wait_for_the_oldest(client: MakeClient, serve: Serve) -> None:
+    def script(request: bytes) -> list[Action]:
+        head = b"HTTP/1.1 200 OK\r\nContent-Length: 400000\r\n\r\n"
+        if b"/oldest" in request:
+            return [Send(head), Drip(bytes(400_000), 0.1, 50_000)]
+        return [Wait(0.2), Send(head + bytes(400_000))]
+
+    server, it = serve(script), client({"fetcher.bodies.memory": 400_000})
+    patience = PlainTimeouts(idle=0.5)
+    oldest = it.start(PlainRequest(server.url("/oldest"), timeouts=patience))
+    others = [it.start(PlainRequest(server.url(f"/{n}"), timeouts=patience)) for n in range(4)]
+    order: list[int] = []
+    give_up = time.monotonic() + 20
+    while len(order) < 5 and time.monotonic() < give_up:
+        for token, output in it.step():
+            assert (output.protocol_status, len(output.content), output.truncated) == ("success", 400_000, None)
+            order.append(token)
+    assert order[0] == oldest, "the others had all been sent long before"
+    assert sorted(order[1:]) == others
+
+
+def test_a_body_larger_than_all_may_be_is_cut(client: MakeClient, serve: Serve) -> None:
+    server = serve([Send(b"HTTP/1.1 200 OK\r\n\r\n"), Send(bytes(65536), -1)])
+    output = client({"fetcher.bodies.memory": 500_000}).fetch(PlainRequest(server.url(), content_limit=-1))
+    assert (output.protocol_status, output.truncated) == ("success", "length")
+    assert 400_000 < len(output.content) < 600_000
 
 
 def test_cancelled_requests_complete_once_as_retry(client: MakeClient, serve: Serve) -> None:
