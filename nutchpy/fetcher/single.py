@@ -50,7 +50,9 @@ class SingleFetcher:
         """The answer to one request."""
         page = self._pages(urls.host_of(url) or "")
         answers: list[ProtocolOutput] = []
-        self._traffic.start(Request(url, headers, page.timeouts, page.content_limit), answers.append)
+        self._traffic.start(
+            Request(url, headers, page.timeouts, page.content_limit, decode=page.decode), answers.append
+        )
         self._drive(lambda: bool(answers))
         return answers[0]
 

@@ -279,7 +279,7 @@ def fetch_row(item: FetchItem, status: Status, reason: ProtocolStatus, message: 
     row["repr_url"] = redirect.repr_url if redirect else item.repr_url
     row["content_type"] = item.content_type
     row["robots_delay"] = item.robots_delay
-    row["redirected_from"] = item.redirected_from or None
+    row["redirected_from"] = list(item.redirected_from) or None
     row["queue_delay"] = item.slowed
     row["retry_after"] = item.retry_after
     row["http_status"] = output.http_status if output else None

@@ -4,6 +4,8 @@ Each host, domain or address is a queue of its own, asked by one request at a ti
 the end of one and the next; robots.txt is obeyed. One process works on each fetch list, -threads requests in flight in
 each. Pages and what came of every attempt are published every half minute, so a fetch that was interrupted or killed
 goes on where it was when the command is given again. A URL that was not attempted has no row and stays due.
+
+Given URLs in place of a segment, it fetches these by the same rules and prints what would be stored.
 """
 
 # Live stage: the machine is in nutchpy/fetcher; here it is set up per list, and what came of it is told.
@@ -11,6 +13,7 @@ goes on where it was when the command is given again. A URL that was not attempt
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,20 +21,24 @@ from pathlib import Path
 from typing import Any, Final
 
 from nutchpy.core.counters import Counters
+from nutchpy.core.errors import UsageError
 from nutchpy.core.version import VERSION
 from nutchpy.fetcher import settings
 from nutchpy.fetcher.lists import ListResult, Task, fetch_list, remaining
 from nutchpy.fetcher.loop import FetchLoop
 from nutchpy.fetcher.status import FetchStatus, StatusLine
 from nutchpy.fetcher.supervisor import Supervisor
+from nutchpy.stages import fetch_urls
 from nutchpy.stages.context import Context, Outcome
-from nutchpy.stages.options import Options, argument, setting
+from nutchpy.stages.options import Options, above, argument, flag, setting
 from nutchpy.storage import fs
 from nutchpy.storage.segment import Segment
 
 EXAMPLE: Final = """nutchpy fetch crawl/segments/20260101120000 -threads 50
+nutchpy fetch --json https://example.org/
 nutchpy fetch "$segment" -D fetcher.server.delay=1 -D fetcher.timelimit.mins=60"""
 
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _INTERRUPTED_EXIT: Final = 5
 _ORPHANS_SECONDS: Final = 10.0
 _SHOW_SECONDS: Final = 0.9
@@ -49,15 +56,35 @@ _WHY: Final = {
 class FetchOptions(Options):
     """What fetch is told."""
 
-    segment: Path = argument("The segment folder, such as crawl/segments/20260101120000.")
+    segment: str | Path = argument("The segment folder, such as crawl/segments/20260101120000; or a URL.")
+    urls: tuple[str, ...] = argument("More URLs.", (), metavar="URL")
+    head: bool = flag("Of URLs: print the heads of request and answer.", False)
+    body: bool = flag("Of URLs: print the bodies.", False)
     threads: int = setting("fetcher.threads.fetch", "Requests in flight, per fetch list.", "-threads", metavar="N")
     parse: bool = setting("fetcher.parse", "Do not parse pages while fetching.", "-noParsing", given=False)
+
+    @property
+    def single(self) -> bool:
+        """Whether URLs are asked for, and no segment."""
+        return _SCHEME.match(str(self.segment)) is not None
+
+    def recorded(self) -> bool:
+        """URLs that are only looked at change no crawl."""
+        return not self.single
+
+    def crawl_dir(self) -> Path | None:
+        """The folder that the segment's folder lies in."""
+        return None if self.single else above(Path(self.segment), 2)
 
 
 def run(options: FetchOptions, ctx: Context) -> Outcome:
     """Fetch what the segment still has to be fetched."""
     settings.agent_name(ctx.conf)
-    segment = Segment(options.segment)
+    if options.single:
+        return fetch_urls.run([str(options.segment), *options.urls], ctx, head=options.head, body=options.body)
+    if options.urls or options.head or options.body:
+        raise UsageError("fetch takes one segment, or URLs; --head and --body go with URLs")
+    segment = Segment(Path(options.segment))
     lists = segment.meta.lists
     work = {number: count for number in range(lists) if (count := remaining(segment, number))}
     if not work:

@@ -144,15 +144,19 @@ class Options:
         values = {o.name: getattr(self, o.name) for o in self.declared() if getattr(self, o.name) is not o.default}
         return {name: _plain(value) for name, value in values.items()}
 
+    def recorded(self) -> bool:
+        """Whether a run with these options belongs into the crawl's ``runs.jsonl``, if its command does."""
+        return True
+
     def crawl_dir(self) -> Path | None:
         """The crawl folder the command works on; None when its options name none."""
         values = {option.name: getattr(self, option.name) for option in self.declared()}
         for name, levels in (("crawldb", 1), ("linkdb", 1), ("segments_dir", 1), ("segments", 2), ("segment", 2)):
             value = values.get(name)
             if isinstance(value, Path):
-                return _up(value, 1 if name == "segments" else levels)
+                return above(value, 1 if name == "segments" else levels)
             if isinstance(value, tuple) and value and isinstance(value[0], Path):
-                return _up(value[0], levels)
+                return above(value[0], levels)
         return None
 
 
@@ -161,7 +165,7 @@ def _about(declared: Field[Any]) -> Declaration:
     return about
 
 
-def _up(path: Path, levels: int) -> Path:
+def above(path: Path, levels: int) -> Path:
     """The folder ``levels`` above; ``crawldb`` alone lies in the current folder."""
     for _ in range(levels):
         path = path.parent if path.name not in ("", "..") else path / ".."

@@ -34,7 +34,7 @@ def run_stage(name: str, options: Options, ctx: Context) -> Outcome:
     """Run the stage that ``options`` belong to; errors pass through, recorded."""
     ctx = _surroundings(options, ctx)
     settled = options.settled(ctx.conf)
-    if name not in RECORDED:
+    if name not in RECORDED or not settled.recorded():
         return _run(settled, ctx)
     rules = _rules(ctx.conf)
     _compare_with_last(ctx, rules)

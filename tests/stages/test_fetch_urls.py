@@ -1,0 +1,104 @@
+"""fetch, given URLs: what would be stored of them."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nutchpy.conf.layers import defaults
+from nutchpy.core.errors import UsageError
+from nutchpy.stages.context import Context, Outcome
+from nutchpy.stages.fetch import FetchOptions
+from nutchpy.stages.runner import run_stage
+from nutchpy.testing.raw_server import RawServer, Send
+from nutchpy.testing.site import Site, html, redirect, text
+from nutchpy.testing.site_server import SiteServer
+
+
+@pytest.fixture
+def server() -> Iterator[SiteServer]:
+    site = {
+        "/": html("Home", "hi"),
+        "/r": redirect("/"),
+        "/robots.txt": text("User-agent: *\nDisallow: /no\n"),
+    }
+    with SiteServer(Site(site)) as it:
+        yield it
+
+
+def fetch(*urls: str, crawl: Path | None = None, head: bool = False, body: bool = False, **values: Any) -> Outcome:
+    base = {"http.agent.name": "t", "http.filter.ipaddress.exclude": "", "fetcher.server.delay": 0.0}
+    conf = defaults().with_values({**base, **{name.replace("__", "."): value for name, value in values.items()}})
+    options = FetchOptions(urls[0], urls[1:], head=head, body=body)
+    return run_stage("fetch", options, Context(conf, datetime.now(UTC), crawl_dir=crawl))
+
+
+def objects(outcome: Outcome) -> dict[str, dict[str, Any]]:
+    return {row["url"].partition("/")[2].partition("/")[2].partition("/")[2]: row for row in outcome.data}
+
+
+def test_what_would_be_stored_is_told(server: SiteServer) -> None:
+    found = objects(fetch(server.url("/r"), server.url("/no"), http__redirect__max=2))
+    assert {path: row["protocol_status"] for path, row in found.items()} == {
+        "r": "moved",
+        "no": "robots_denied",
+        "": "success",
+    }
+    assert found["r"]["redirect_to"] == server.url("/")
+    assert found[""]["redirected_from"] == [server.url("/r")]
+    assert "hi" in found[""]["content"]["text"]
+    assert found[""]["content"]["request_head"].startswith("GET / HTTP/1.1")
+    assert found["no"]["content"] is None
+    assert "/no" not in [record.target for record in server.log]
+
+
+def test_in_words(server: SiteServer) -> None:
+    lines = list(fetch(server.url("/")).lines)
+    assert lines[0] == f"url: {server.url('/')}"
+    assert "status: fetch_success" in lines
+    assert any(line.startswith("  Content-Type: text/html") for line in lines)
+    heads = list(fetch(server.url("/"), head=True).lines)
+    assert (heads[0], "HTTP/1.1 200 OK" in heads) == ("GET / HTTP/1.1", True)
+    (body,) = fetch(server.url("/"), body=True).lines
+    assert body.startswith("<!doctype html>")
+    assert list(fetch(server.url("/no"), body=True).lines) == [
+        f"{server.url('/no')}: robots_denied robots.txt line 2: Disallow: /no"
+    ]
+
+
+def test_the_delay_is_kept_between_urls_of_a_host(server: SiteServer) -> None:
+    fetch(server.url("/"), server.url("/r"), server.url("/x"), fetcher__server__delay=0.3)
+    pages = sorted((r for r in server.log if r.target != "/robots.txt"), key=lambda record: record.started)
+    assert [after.started - before.ended >= 0.3 for before, after in pairwise(pages)] == [True] * 2
+
+
+def test_bytes_that_are_no_text() -> None:
+    packed = gzip.compress(b"text")
+    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
+    with RawServer([Send(head + packed)]) as raw:
+        as_sent = objects(fetch(raw.url("/"), http__content__decode=False, http__robot__rules__allowlist="127.0.0.1"))
+        decoded = objects(fetch(raw.url("/"), http__robot__rules__allowlist="127.0.0.1"))
+        (line,) = fetch(
+            raw.url("/"), body=True, http__content__decode=False, http__robot__rules__allowlist="127.0.0.1"
+        ).lines
+    assert base64.b64decode(as_sent[""]["content"]["base64"]) == packed
+    assert decoded[""]["content"]["text"] == "text"
+    assert line.encode("utf-8", "surrogateescape") == packed
+
+
+def test_no_crawl_is_touched(server: SiteServer, tmp_path: Path) -> None:
+    fetch(server.url("/"), crawl=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", [("crawl/segments/1", "http://x.test/"), ("http://[/",)])
+def test_what_makes_no_sense(words: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError):
+        fetch(*words)
