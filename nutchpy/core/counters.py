@@ -49,6 +49,10 @@ FAMILIES: Final[dict[str, str]] = {
     "unchanged": "rows copied as they were",
     "total": "rows in the table afterwards",
     "duplicates": "rows marked db_duplicate",
+    # expire
+    "bodies_moved": "bodies that went into a compacted segment",
+    "bodies_pruned": "bodies taken out of segments that stay",
+    "bytes_freed": "bytes that segments take less",
     # invertlinks
     "links": "links inverted",
     "targets": "URLs with at least one inlink",

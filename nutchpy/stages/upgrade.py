@@ -75,7 +75,7 @@ def _upgrade_segments(folder: Path, ctx: Context) -> int:
 
 def _upgrade_segment(segment: Segment, ctx: Context) -> int:
     count = 0
-    for number in range(segment.meta.lists):
+    for number in sorted({number for _, _, number in _older(segment)}):
         with segment.locked_list(number, ctx.wait_lock):
             for part, table, of in _older(segment):
                 if of == number:

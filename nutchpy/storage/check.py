@@ -57,14 +57,12 @@ def check_database(folder: Path) -> Iterator[Finding]:
             yield from _check_generation(generation)
     except StorageError as error:
         yield Finding("damaged", folder, str(error))
-    kept = {link.resolve() for name in ("current", "old") if (link := folder / name).exists()}
     generations = folder / "generations"
-    beside = [*folder.iterdir(), *(generations.iterdir() if generations.is_dir() else ())]
-    for path in sorted(beside):
+    for path in sorted([*folder.iterdir(), *(generations.iterdir() if generations.is_dir() else ())]):
         if path.name.startswith("_"):
             yield Finding("left over", path, "of a writer that was killed, or is at work; the next one removes it")
-        elif path.parent == generations and path.resolve() not in kept:
-            yield Finding("left over", path, "a generation that is neither current nor old; a writer will remove it")
+        elif path.parent == generations and not (path / "_meta.json").exists():
+            yield Finding("left over", path, "is no generation: it has no _meta.json; a writer will remove it")
 
 
 def damage_of(path: Path, table: Table) -> str | None:

@@ -171,9 +171,7 @@ _TABLES: Final = (
             ),
             Column("retry_after", TIME, "Until when the server asked to be left alone.", nullable=True),
             Column("dns_ms", pa.int32(), "Milliseconds until the name was resolved by the transport.", nullable=True),
-            Column(
-                "connect_ms", pa.int32(), "Milliseconds until the connection stood, if new.", nullable=True
-            ),
+            Column("connect_ms", pa.int32(), "Milliseconds until the connection stood, if new.", nullable=True),
             Column("tls_ms", pa.int32(), "Milliseconds until TLS stood, when it was new.", nullable=True),
             Column("first_byte_ms", pa.int32(), "Milliseconds until the first byte of the answer.", nullable=True),
             Column("http_version", pa.string(), "Protocol of the answer: `1.0`, `1.1`, `2`.", nullable=True),
@@ -255,6 +253,22 @@ _TABLES: Final = (
         ),
     ),
     Table(
+        "attempts",
+        "What a compacted segment remembers of the segments that it stands for: every attempt.",
+        (
+            _URL,
+            _HOST,
+            _DOMAIN,
+            Column("of_segment", pa.string(), "Name of the segment in which it was made."),
+            Column("fetch_time", TIME, "As in crawl_fetch."),
+            Column("status", pa.string(), "As in crawl_fetch."),
+            Column("http_status", pa.int32(), "As in crawl_fetch.", nullable=True),
+            Column("protocol_status", pa.string(), "As in crawl_fetch."),
+            Column("redirect_to", pa.string(), "As in crawl_fetch.", nullable=True),
+            Column("signature", pa.binary(), "Fingerprint of the body that came, when it was parsed.", nullable=True),
+        ),
+    ),
+    Table(
         "linkdb",
         "One row per URL linked to: who links, with which words.",
         (_URL, _HOST, Column("inlinks", INLINKS, "Linking URLs with their anchors, distinct, sorted.")),
@@ -263,4 +277,6 @@ _TABLES: Final = (
 
 TABLES: Final[Mapping[str, Table]] = {table.name: table for table in _TABLES}
 
-SEGMENT_TABLES: Final = ("crawl_generate", "crawl_fetch", "content", "crawl_parse", "parse_data", "parse_text")
+SEGMENT_TABLES: Final = (
+    "crawl_generate", "crawl_fetch", "content", "crawl_parse", "parse_data", "parse_text", "attempts",
+)  # fmt: skip

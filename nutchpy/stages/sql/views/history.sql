@@ -1,4 +1,5 @@
 -- one row per attempt in any segment, and what it meant for whoever follows the page:
+-- (attempts of segments that expired are known from the compacted segment that stands for them);
 -- event is new | changed | unchanged | redirected | gone | failed | unparsed, and changed says whether it is news
 create view history as
 select
@@ -25,17 +26,24 @@ from (
       last_value(lasting ignore nulls) over earlier as last_lasting,
       last_value(signature ignore nulls) over earlier as last_signature
     from (
-      select f.*, s.signature,
-        case when f.status in ('fetch_success', 'fetch_notmodified') then 'page'
-             when f.status = 'fetch_gone' then 'gone'
-             when f.status in ('fetch_redir_temp', 'fetch_redir_perm') then 'to ' || coalesce(f.redirect_to, '')
+      select *,
+        case when status in ('fetch_success', 'fetch_notmodified') then 'page'
+             when status = 'fetch_gone' then 'gone'
+             when status in ('fetch_redir_temp', 'fetch_redir_perm') then 'to ' || coalesce(redirect_to, '')
         end as lasting
       from (
-        select url, host, domain, fetch_time, status, http_status, protocol_status, redirect_to, segment from crawl_fetch
-      ) f
-      left join (
-        select segment, url, any_value(signature) as signature from crawl_parse where kind = 'signature' group by segment, url
-      ) s on s.segment = f.segment and s.url = f.url
+        select f.*, s.signature
+        from (
+          select url, host, domain, fetch_time, status, http_status, protocol_status, redirect_to, segment from crawl_fetch
+          where segment not in (select segment from attempts)
+        ) f
+        left join (
+          select segment, url, any_value(signature) as signature from crawl_parse where kind = 'signature' group by segment, url
+        ) s on s.segment = f.segment and s.url = f.url
+        union all
+        select url, host, domain, fetch_time, status, http_status, protocol_status, redirect_to, of_segment, signature
+        from attempts
+      )
     )
     window earlier as (partition by url order by fetch_time rows between unbounded preceding and 1 preceding)
   )

@@ -1,0 +1,4 @@
+-- The bodies that stay.
+select *
+from bodies
+where version <= $versions and (live or not $live_only)
