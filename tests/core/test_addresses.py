@@ -91,13 +91,13 @@ def test_unknown_entries_stop_the_run(entry: str, hint: str) -> None:
         AddressFilter.of([entry])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.ip_addresses(v=4))
 def test_mapped_addresses_fare_as_the_address_itself(address: object) -> None:
     assert PUBLIC_ONLY.refuse(f"::ffff:{address}") == PUBLIC_ONLY.refuse(str(address))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.text(max_size=40))
 def test_total(text: str) -> None:
     address_allowed(text)

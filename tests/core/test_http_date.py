@@ -70,13 +70,13 @@ def test_leap_second_counts_as_the_second_before() -> None:
     assert http_date("Sat, 31 Dec 2016 23:59:60 GMT") == http_date("Sat, 31 Dec 2016 23:59:59 GMT")
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.datetimes(min_value=datetime(1900, 1, 1), timezones=st.just(UTC)))  # noqa: DTZ001
 def test_reads_what_python_writes(when: datetime) -> None:
     assert http_date(format_datetime(when, usegmt=True)) == int(when.replace(microsecond=0).timestamp())
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.text(max_size=90))
 def test_total(text: str) -> None:
     http_date(text)

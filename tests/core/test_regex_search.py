@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nutchpy.core import java_regex
@@ -59,7 +59,6 @@ texts = st.lists(st.sampled_from(PIECES), max_size=12).map("".join)
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 @given(texts=st.lists(texts, min_size=1, max_size=6))
-@settings(deadline=None)
 def test_a_guard_changes_no_answer(pattern: str, texts: list[str]) -> None:
     search = finder(pattern)
     plain = compiled(java_regex.parse(pattern))
@@ -70,7 +69,6 @@ def test_a_guard_changes_no_answer(pattern: str, texts: list[str]) -> None:
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 @given(texts=st.lists(texts, min_size=1, max_size=6))
-@settings(deadline=None)
 def test_a_column_is_rewritten_like_its_texts(pattern: str, texts: list[str]) -> None:
     substitution = replacer(pattern, "<$0>")
     column = list(texts)
@@ -79,7 +77,6 @@ def test_a_column_is_rewritten_like_its_texts(pattern: str, texts: list[str]) ->
 
 
 @given(text=texts)
-@settings(deadline=None)
 def test_lookbehind_behind_fixed_characters_means_the_same(text: str) -> None:
     assert replacer("(?<!:)/{2,}", "-")(text) == re.sub("(?<!:)/{2,}", "-", text)
     assert replacer("(?<!:)/{2,3}", "-")(text) == re.sub("(?<!:)/{2,3}", "-", text)

@@ -187,7 +187,7 @@ def test_hostile_wildcards_take_linear_time() -> None:
     assert time.process_time() - start < 1
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.binary(max_size=300), st.text(max_size=50), st.text(max_size=8))
 def test_total(body: bytes, url: str, agent: str) -> None:
     parse(b"user-agent: *\ndisallow: " + body).verdict(url, [agent])

@@ -91,7 +91,7 @@ def test_meta_and_header_are_joined() -> None:
     assert joined.at(0) == {"noindex", "nofollow"}
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.text(max_size=200))
 def test_total(value: str) -> None:
     header(value)

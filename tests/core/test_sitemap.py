@@ -6,7 +6,7 @@ import gzip
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nutchpy.core.sitemap import MOST_ENTRIES, Sitemap, SitemapEntry, locations, sitemap
@@ -127,7 +127,6 @@ def test_a_bomb_is_cut() -> None:
     assert time.process_time() - started < 5
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=25).map(b"".join), st.sampled_from([PLACE, "", "x:", "http://["]))
 def test_any_bytes(body: bytes, place: str) -> None:
     sitemap(body, place)

@@ -211,7 +211,7 @@ def test_zstd_window_beyond_8_mib_is_refused() -> None:
     assert decode(frame, "zstd") == (b"", "bad_encoding")
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.binary(max_size=200), st.sampled_from(["gzip", "deflate", "br", "zstd", "gzip, br"]), st.integers(1, 20))
 def test_total_and_the_same_however_it_is_cut_up(body: bytes, encoding: str, step: int) -> None:
     whole, _ = decode(body, encoding, 10_000)
@@ -219,7 +219,7 @@ def test_total_and_the_same_however_it_is_cut_up(body: bytes, encoding: str, ste
     assert len(whole) <= 10_000
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.binary(max_size=100), st.sampled_from(sorted(CODERS)))
 def test_total_behind_a_true_start(junk: bytes, coder: str) -> None:
     coded = CODED[coder][:1000]

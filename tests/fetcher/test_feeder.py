@@ -114,7 +114,7 @@ def test_an_empty_list_is_exhausted_from_the_start() -> None:
     assert Feeding([], depth=10).feeder.exhausted
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.lists(st.sampled_from("aaaaaaaabcdef"), max_size=200),
     st.integers(1, 30),

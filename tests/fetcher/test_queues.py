@@ -166,7 +166,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(steps, st.integers(1, 3))
 def test_against_a_plain_model(script: list[tuple[str, int, float]], parallel: int) -> None:
     """The heap serves exactly when a look at every queue says that one may be served."""

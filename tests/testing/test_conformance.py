@@ -16,7 +16,7 @@ from nutchpy.testing import conformance
 RULES = "-\\.gif$\n+^http://example\\.org/\n"
 NORMAL = "<regex-normalize><regex><pattern>(?i)jsessionid=\\w+</pattern><substitution/></regex></regex-normalize>"
 TEXTS = st.text(max_size=60) | st.sampled_from(["http://[::1", "//", "http://ex\ud800.org/", "a" * 3000])
-QUICK = settings(max_examples=60, deadline=None)
+QUICK = settings(max_examples=60)
 
 
 def test_urls() -> None:

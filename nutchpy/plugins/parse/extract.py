@@ -35,7 +35,7 @@ _LINES: Final = """
     select summary table tbody tfoot thead tr ul video
 """
 _CELLS: Final = ("button", "input", "object", "rt", "td", "textarea", "th")
-_SKIPPED: Final = ("noembed", "noframes", "style", "template")
+_RAW: Final = ("noembed", "noframes", "style")
 _CANDIDATE: Final = re.compile(r"[\t\n\f\r ,]*([^\t\n\f\r ]+)(?:(?<=,)|[^,(]*(?:\([^)]*\)?[^,(]*)*)")
 
 
@@ -160,7 +160,7 @@ class Page:
             self.sink.append("")
 
     def enter_foreign(self) -> Callable[[], None]:
-        """Inside SVG until the answer is called."""
+        """Inside SVG or MathML until the answer is called."""
         self._foreign += 1
         return self._leave_foreign
 
@@ -169,7 +169,7 @@ class Page:
 
     @property
     def in_foreign(self) -> bool:
-        """Whether the walk is inside SVG."""
+        """Whether the walk is inside SVG or MathML."""
         return self._foreign > 0
 
 
@@ -182,11 +182,11 @@ def actions(rules: Rules) -> dict[str, Action]:
     """The action of each element that has one, by tag name."""
     found: dict[str, Action] = dict.fromkeys((*_LINES.split(), *rules.line_separators), BREAK)
     found |= dict.fromkeys(_CELLS, " ")
-    found |= dict.fromkeys(_SKIPPED, _skip)
+    found |= dict.fromkeys(_RAW, _raw) | {"template": _skip}
     found |= {f"h{level}": _heading(f"h{level}") for level in range(1, 7)}
-    found |= {"html": _html, "title": _title, "meta": _meta, "base": _base, "svg": _svg, "a": _a, "area": _area}
+    found |= {"html": _html, "title": _title, "meta": _meta, "base": _base, "a": _a, "area": _area}
     found |= {"link": _link, "img": _img, "source": _source, "iframe": _iframe, "frame": _frame, "script": _script}
-    found["form"] = _form
+    found |= {"form": _form, "svg": _embedded, "math": _embedded}
     if rules.noscript_text:
         found.setdefault("noscript", BREAK)
     else:
@@ -205,6 +205,11 @@ def _heading(tag: str) -> Action:
 
 def _skip(page: Page, attributes: Attributes) -> object:
     return SKIP
+
+
+def _raw(page: Page, attributes: Attributes) -> object:
+    """What holds nothing but a text that is not shown; inside SVG and MathML it may hold elements, links too."""
+    return page.hide() if page.in_foreign else SKIP
 
 
 def _html(page: Page, attributes: Attributes) -> None:
@@ -233,7 +238,7 @@ def _base(page: Page, attributes: Attributes) -> None:
         page.base_reference = attributes.get("href")
 
 
-def _svg(page: Page, attributes: Attributes) -> Callable[[], None]:
+def _embedded(page: Page, attributes: Attributes) -> Callable[[], None]:
     return page.enter_foreign()
 
 
@@ -267,7 +272,7 @@ def _source(page: Page, attributes: Attributes) -> None:
 
 def _iframe(page: Page, attributes: Attributes) -> object:
     page.add("iframe", attributes.get("src"))
-    return SKIP
+    return _raw(page, attributes)
 
 
 def _frame(page: Page, attributes: Attributes) -> None:
@@ -276,7 +281,7 @@ def _frame(page: Page, attributes: Attributes) -> None:
 
 def _script(page: Page, attributes: Attributes) -> object:
     page.add("script", attributes.get("src"))
-    return SKIP
+    return _raw(page, attributes)
 
 
 def _form(page: Page, attributes: Attributes) -> Mark | str:

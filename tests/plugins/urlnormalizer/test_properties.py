@@ -106,7 +106,7 @@ urls = st.builds(
 @pytest.mark.parametrize("name", NORMALIZERS)
 @pytest.mark.parametrize("scope", ["default", "indexer"])
 @given(url=urls | anything)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @example(url="http://a.org/" + "." * 500)
 @example(url="file:///C|/%43|/..")
 def test_normalizing_twice_is_normalizing_once(name: str, scope: str, url: str) -> None:
@@ -117,7 +117,7 @@ def test_normalizing_twice_is_normalizing_once(name: str, scope: str, url: str) 
 
 
 @given(url=urls | anything)
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 def test_the_default_chain_leaves_its_own_results_alone(url: str) -> None:
     once = CHAIN.normalize(url, "default")
     if once is not None:
@@ -126,7 +126,7 @@ def test_the_default_chain_leaves_its_own_results_alone(url: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in NORMALIZERS if hasattr(NORMALIZERS[name], "normalize_all")])
 @given(given_urls=st.lists(urls | anything, max_size=5))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_column_is_normalized_like_its_urls(name: str, given_urls: list[str]) -> None:
     normalizer = NORMALIZERS[name]
     assert normalizer.normalize_all(given_urls, "inject") == [normalizer.normalize(url, "inject") for url in given_urls]
@@ -134,7 +134,7 @@ def test_a_column_is_normalized_like_its_urls(name: str, given_urls: list[str]) 
 
 @pytest.mark.parametrize("name", FILTERS)
 @given(given_urls=st.lists(urls | anything, max_size=5))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_every_filter_has_a_verdict(name: str, given_urls: list[str]) -> None:
     verdicts = [FILTERS[name].reject(url) for url in given_urls]
     assert all(verdict is None or verdict for verdict in verdicts)
