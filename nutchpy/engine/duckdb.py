@@ -87,10 +87,13 @@ class DuckDBEngine:
             _require_expression(text, tree)
             with self._bound({table.name: table.schema.empty_table()}) as bound:
                 bound.execute(f"select 1 from {quoted(table.name)} where (\n{text}\n)")
+                kind = bound.sql(f"select (\n{text}\n) from {quoted(table.name)}").types[0]
         except duckdb.Error as error:
             raise UsageError(f"the expression {text!r} cannot be used: {_first_line(error)}") from error
         finally:
             cursor.close()
+        if str(kind) != "BOOLEAN":
+            raise UsageError(f"the expression {text!r} is no condition: it gives {kind}, not true or false")
         return f"(\n{text}\n)"
 
     @contextmanager

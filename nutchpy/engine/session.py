@@ -15,11 +15,24 @@ from typing import Any, Final
 import duckdb
 import pyarrow as pa
 
-from nutchpy.core.errors import DamagedError, EngineError, UsageError
+from nutchpy.core.errors import DamagedError, EngineError, NutchpyError, UsageError
 
 _READ_ONLY: Final = ("SELECT", "EXPLAIN")
 _EXPLAIN: Final = re.compile(r"\s*explain(\s+analyze)?(\s*\([^)]*\))?\s", re.IGNORECASE)
 _BATCH_ROWS: Final = 8_192
+_FAILURES: Final = (duckdb.Error, OSError, pa.ArrowException, RuntimeError)
+"""What a query ends with: DuckDB's own, and what becomes of them on their way through Arrow's reader."""
+_OF_THE_QUERY: Final = (duckdb.ConversionException, duckdb.InvalidInputException, duckdb.OutOfRangeException)
+_DAMAGE: Final = (
+    ".parquet",
+    "Parquet",
+    "parquet",
+    "magic bytes",
+    "ZSTD",
+    "Snappy",
+    "TProtocolException",
+    "page header",
+)
 
 
 @dataclass(frozen=True)
@@ -59,11 +72,11 @@ class Session:
             require_read_only(query)
         try:
             relation: Any = self._connection.cursor().sql(query, params=dict(params or {}))
-        except duckdb.Error as error:
+            if relation is None:  # a statement without rows, let through by --unsafe
+                return pa.schema([]), iter(())
+            reader = relation.to_arrow_reader(_BATCH_ROWS)
+        except _FAILURES as error:
             raise _explained(error) from error
-        if relation is None:  # a statement without rows, let through by --unsafe
-            return pa.schema([]), iter(())
-        reader = relation.to_arrow_reader(_BATCH_ROWS)
         return reader.schema, _batches(reader)
 
     def close(self) -> None:
@@ -96,15 +109,17 @@ def require_read_only(query: str) -> None:
 def _batches(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
     try:
         yield from reader
-    except (duckdb.Error, OSError, pa.ArrowException) as error:
+    except _FAILURES as error:
         raise _explained(error) from error
 
 
-def _explained(error: Exception) -> UsageError | EngineError:
-    """What the user wrote is a usage error and keeps DuckDB's pointer into the text; the rest is the engine's."""
+def _explained(error: Exception) -> NutchpyError:
+    """What the user wrote is a usage error, with DuckDB's pointer into it; a file that does not read is damage."""
     text = str(error).strip()
     if isinstance(error, (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)):
         return UsageError(text)
     if isinstance(error, duckdb.PermissionException):
         return UsageError(f"{text.splitlines()[0]}; reads are limited to the crawl (--unsafe lifts this)")
-    return EngineError(text)
+    if any(sign in text for sign in _DAMAGE):
+        return DamagedError(f"a table cannot be read (nutchpy doctor finds the part): {text.splitlines()[0]}")
+    return UsageError(text) if isinstance(error, _OF_THE_QUERY) else EngineError(text)

@@ -104,6 +104,9 @@ def _check_generation(generation: Generation) -> Iterator[Finding]:
         yield from found
         if any(finding.severity in BAD for finding in found):
             continue
+        if not generation.as_written(part):
+            yield Finding("damaged", part, "is not what was written: its checksum differs from that in _meta.json")
+            continue
         bucket = bucket_number(part) or 0
         for batch in part_batches(part, table):
             rows += batch.num_rows

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -22,6 +23,8 @@ from nutchpy.core.errors import DamagedError, MissingError, UsageError
 from nutchpy.storage import fs, lock
 from nutchpy.storage.parts import PartName, bucket_number, bucket_part, check_part, covered, database_parts, joined
 from nutchpy.storage.schema import SCHEMA_VERSION, TABLES, Table
+
+_log = logging.getLogger(__name__)
 
 BUCKET_COUNTS: Final = (1, 16, 64)
 _ASIDE: Final = "_was-current"
@@ -44,6 +47,8 @@ class DatabaseMeta:
     made_by: str = ""
     made_at: str = ""
     schema_version: int = SCHEMA_VERSION
+    sums: Mapping[str, str] = field(default_factory=dict)
+    """Part name → SHA-256 of the file, in hex: Parquet as written here has no checksums of its own."""
 
     def has_applied(self, segment: str, table: str, part: PartName) -> bool:
         """Whether a segment's part was consumed, under this name or before it was merged."""
@@ -79,6 +84,16 @@ class Generation:
         table = TABLES[self.meta.table]
         return sum(check_part(part, table) for part in self.parts)
 
+    def as_written(self, part: Path) -> bool:
+        """Whether a part is, byte for byte, what was written; True of one from before checksums were kept."""
+        return self.meta.sums.get(part.name) in (None, fs.sha256(part))
+
+    def verify(self) -> None:
+        """DamagedError naming the first part that is not what was written."""
+        for part in self.parts:
+            if not self.as_written(part):
+                raise DamagedError(f"{part} is not what was written: its checksum differs from that in _meta.json")
+
 
 @dataclass
 class Draft:
@@ -87,8 +102,12 @@ class Draft:
     path: Path
     table: Table
     meta: DatabaseMeta
+    base: Path | None = None
+    """The folder of the present generation, whose parts may be kept."""
     abandoned: bool = False
     """Set when nothing changes after all: the draft goes, and the present generation stays as it is."""
+    kept: dict[str, str] = field(default_factory=dict)
+    """Checksums of the parts taken over."""
 
     def part_path(self, bucket: int, number: int | None = None) -> Path:
         """Where the file of a bucket, or of one of its slices, goes."""
@@ -98,6 +117,8 @@ class Draft:
         """Take over an unchanged bucket of the present generation; DamagedError when it cannot be read."""
         check_part(part, self.table)
         fs.hard_link(part, self.path / part.name)
+        if part.parent == self.base and part.name in self.meta.sums:
+            self.kept[part.name] = self.meta.sums[part.name]
 
 
 class Database:
@@ -142,25 +163,33 @@ class Database:
 
     @contextmanager
     def locked(self, wait: float = 0.0) -> Iterator[None]:
-        """Be the only writer for a block; LockedError naming the holder otherwise."""
+        """Be the only writer for a block; LockedError naming the holder otherwise.
+
+        A database that has lost its ``current`` (copied without its links) gets it back first.
+        """
         if not self.exists and (self.path / "crawldb").exists():
             raise MissingError(f"{self.path} is a crawl folder; did you mean {self.path / self.table.name}?")
         fs.require_writable(self.path)
         with lock.exclusive(self.path / ".lock", str(self.path), wait):
+            self._repair()
             yield
 
     @contextmanager
     def replacing(self, made_by: str, now: datetime, grace: float, keep_old: bool = True) -> Iterator[Draft]:
         """Build the next generation in a block (holding ``locked``); published when it ends well, gone when it raises.
 
-        The draft's ``meta`` starts as the present one's. ``grace``: seconds that a generation no longer current or
-        old is kept, for readers that hold no lock.
+        Nothing is built on a present generation that is not what was written: DamagedError. The draft's ``meta``
+        starts as the present one's. ``grace``: seconds that a generation no longer current or old is kept, for readers
+        that hold no lock.
         """
         self._repair()
         base = self.current_or_none()
         meta = base.meta if base else DatabaseMeta(self.table.name, str(uuid.uuid4()))
+        if base is not None:
+            base.verify()
         self._sweep()
-        draft = Draft(self._new_folder(now), self.table, replace(meta, made_by=made_by, made_at=now.isoformat()))
+        meta = replace(meta, made_by=made_by, made_at=now.isoformat())
+        draft = Draft(self._new_folder(now), self.table, meta, base.path if base else None)
         try:
             yield draft
             if draft.abandoned:
@@ -199,6 +228,10 @@ class Database:
     def _hint(self) -> str:
         if not self.path.exists():
             return " (the folder does not exist)"
+        if (newest := self._newest()) is not None:
+            return (
+                f": its link current is lost; the next command that writes it makes generations/{newest.name} current"
+            )
         return "; is it the crawl folder instead of the database?" if (self.path / "crawldb").exists() else ""
 
     def _read_meta(self, folder: Path) -> DatabaseMeta:
@@ -224,11 +257,12 @@ class Database:
         return folder
 
     def _publish(self, draft: Draft, keep_old: bool, now: datetime) -> None:
-        rows = 0
+        rows, sums = 0, {}
         for part in database_parts(draft.path):
             rows += check_part(part, draft.table)
             fs.fsync_file(part)
-        draft.meta = replace(draft.meta, rows=rows, schema_version=SCHEMA_VERSION)
+            sums[part.name] = draft.kept.get(part.name) or fs.sha256(part)
+        draft.meta = replace(draft.meta, rows=rows, schema_version=SCHEMA_VERSION, sums=sums)
         (draft.path / ".in-use").touch()
         fs.write_json(draft.path / "_meta.json", asdict(draft.meta))
         fs.fsync_folder(draft.path)
@@ -270,10 +304,22 @@ class Database:
         return adopted
 
     def _repair(self) -> None:
-        """Undo half a swap of a real folder: the one moment at which ``current`` is not there."""
-        aside = self.path / _ASIDE
-        if aside.exists() and not os.path.lexists(self.path / "current"):
-            fs.rename(aside, self.path / "current")
+        """Put a missing ``current`` back: after half a swap, a first publish cut short, a copy without links."""
+        current, aside = self.path / "current", self.path / _ASIDE
+        if os.path.lexists(current):
+            return
+        if aside.exists():
+            fs.rename(aside, current)
+        elif (newest := self._newest()) is not None:
+            _log.warning("%s was not there; it is its newest generation, %s, again", current, newest.name)
+            fs.point_link(current, f"generations/{newest.name}")
+
+    def _newest(self) -> Path | None:
+        """The whole generation made last."""
+        folder = self.path / "generations"
+        names = [path for path in folder.iterdir() if not path.name.startswith("_")] if folder.is_dir() else []
+        whole = [path for path in names if (path / "_meta.json").exists()]
+        return max(whole, key=lambda path: (self._read_meta(path).made_at, path.name), default=None)
 
     def _sweep(self) -> None:
         """Remove what a killed writer left (we hold the lock, so nobody builds here now)."""

@@ -71,7 +71,15 @@ def test_a_damaged_part(crawl: Path, harm: Callable[[bytes], bytes]) -> None:
         part.write_bytes(whole)
 
 
+def without_sums(crawl: Path) -> None:
+    """What a part holds is looked at only when its bytes are those written."""
+    database = Database(crawl / "crawldb", "crawldb")
+    with database.locked():
+        database.amend(lambda meta: replace(meta, sums={}))
+
+
 def test_rows_out_of_order_or_twice(crawl: Path) -> None:
+    without_sums(crawl)
     part = bucket(crawl)
     rows = pq.ParquetFile(part).read()
     assert rows.num_rows >= 2
@@ -81,6 +89,7 @@ def test_rows_out_of_order_or_twice(crawl: Path) -> None:
 
 
 def test_a_row_in_the_wrong_bucket_and_a_manifest_that_lies(crawl: Path) -> None:
+    without_sums(crawl)
     first, second = Database(crawl / "crawldb", "crawldb").current().parts[:2]
     second.write_bytes(first.read_bytes())
     what = [one.what for one in check_crawl(crawl)]
@@ -126,6 +135,7 @@ def test_lists_missing_and_urls_twice(crawl: Path) -> None:
 
 
 def test_a_part_older_than_a_column(crawl: Path) -> None:
+    without_sums(crawl)
     part = bucket(crawl)
     rows = pq.ParquetFile(part).read()
     older = replace(TABLES["crawldb"], columns=tuple(c for c in TABLES["crawldb"].columns if c.name != "etag"))

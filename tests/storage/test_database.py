@@ -339,7 +339,9 @@ def _check_after_death(database: Database, before: int | None, finished: bool) -
     assert found in ({2} if finished else {before, 2})
     assert version_of(database, "old") in {None, 0, before}
     put(database, 3, NOW + timedelta(days=10))
-    assert (version_of(database), version_of(database, "old")) == (3, found)
+    # A first generation that died whole, but before it had a name, is taken up by the next writer.
+    assert version_of(database) == 3
+    assert version_of(database, "old") in ({found} if found else {None, 2})
     left = [path.name for folder in (database.path, database.path / "generations") for path in folder.iterdir()]
     assert [name for name in left if name.startswith("_")] == []
 
@@ -460,3 +462,32 @@ def test_a_lock_dies_with_its_holder(database: Database) -> None:
         holder.kill()
     put(database, 3)
     assert version_of(database) == 3
+
+
+def test_a_lost_current_is_put_back(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    database = Database(tmp_path / "crawldb", "crawldb")
+    put(database, 1)
+    put(database, 2, NOW + timedelta(days=1))
+    for link in ("current", "old"):  # what rsync without -l, or an unzip, leaves out
+        (database.path / link).unlink()
+    with pytest.raises(MissingError, match="its link current is lost"):
+        database.current()
+    with database.locked():
+        assert version_of(database) == 2
+    assert "its newest generation" in caplog.text
+
+
+def test_nothing_is_built_on_flipped_bits(tmp_path: Path) -> None:
+    database = Database(tmp_path / "crawldb", "crawldb")
+    put(database, 1)
+    part = database.current().parts[0]
+    original = part.read_bytes()
+    for at in range(4, len(original), len(original) // 20):
+        flipped = bytearray(original)
+        flipped[at] ^= 0x10
+        part.write_bytes(flipped)
+        with pytest.raises(DamagedError, match=part.name):
+            put(database, 2)
+    part.write_bytes(original)
+    put(database, 2)
+    assert version_of(database) == 2
