@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nutchpy.conf.layers import Conf
-from nutchpy.conf.values import shown
+from nutchpy.conf.values import Value, shown
 from nutchpy.stages.context import Context, Outcome
 from nutchpy.stages.options import Options, argument, flag
 
@@ -41,19 +41,33 @@ def run(options: ConfOptions, ctx: Context) -> Outcome:
     names = [name for name in conf if options.name is None or name.startswith(f"{options.name}.")]
     if not names:
         conf.origin(str(options.name))  # raises, with what was probably meant
-    return Outcome(lines=_listed(conf, names), data={name: conf[name] for name in names})
+    return Outcome(lines=_listed(conf, names), data={name: _public(name, conf[name]) for name in names})
 
 
 def _one(conf: Conf, name: str) -> Outcome:
     origin = conf.origin(name)
     width = max(len(layer) for layer, _ in origin)
-    lines = [f"{name} = {shown(conf[name])}", *(f"  {layer:{width}}  {shown(value)}" for layer, value in origin)]
+    origin = [(layer, _public(name, value)) for layer, value in origin]
+    told = _public(name, conf[name])
+    lines = [f"{name} = {shown(told)}", *(f"  {layer:{width}}  {shown(value)}" for layer, value in origin)]
     layers = [{"layer": layer, "value": value} for layer, value in origin]
-    return Outcome(lines=lines, data={"name": name, "value": conf[name], "layers": layers})
+    return Outcome(lines=lines, data={"name": name, "value": told, "layers": layers})
 
 
 def _listed(conf: Conf, names: list[str]) -> Iterator[str]:
     for name in names:
         layers = conf.origin(name)
         by = f"   ({layers[-1][0]})" if len(layers) > 1 else ""
-        yield f"{name} = {shown(conf[name])}{by}"
+        yield f"{name} = {shown(_public(name, conf[name]))}{by}"
+
+
+def _public(name: str, value: Value) -> Value:
+    """A value as anybody may see it: passwords and headers tell that they are set, or which variable holds them."""
+    if name == "http.request.headers" and isinstance(value, list):
+        pairs = (line.partition(":") for line in value)
+        return [f"{key}: {_hidden(secret.strip())}" for key, _, secret in pairs]
+    return _hidden(value) if name.endswith(".password") and isinstance(value, str) else value
+
+
+def _hidden(value: str) -> str:
+    return value if not value or value.startswith("env:") else "(not shown)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import signal
 import sys
@@ -16,10 +17,11 @@ from typing import Any
 
 import pytest
 
-from nutchpy.conf.layers import Conf, defaults
+from nutchpy.conf.layers import Conf, defaults, load
 from nutchpy.core.errors import ConfigError, LockedError, MissingError
 from nutchpy.stages.context import Context, Outcome, Stop
 from nutchpy.stages.fetch import FetchOptions, run
+from nutchpy.stages.runner import run_stage
 from nutchpy.storage.segment import Segment
 from nutchpy.testing.crawls import make_segment, read_table
 from nutchpy.testing.raw_server import RawServer, Reset
@@ -558,3 +560,34 @@ def test_a_signal_asks_what_is_waited_for(
     fetch(segment, fetcher__server__delay=0.4)
     assert len(rows(segment)) == 4
     assert any(line.startswith("queue 127.0.0.1: ") and "URLs queued" in line for line in caplog.messages)
+
+
+def test_no_secret_is_stored_or_logged(
+    tmp_path: Path,
+    serve: Callable[..., SiteServer],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("DEBUG")
+    monkeypatch.setenv("SITE_PASSWORD", "s3cret-pw")
+    folder = tmp_path / "conf"
+    folder.mkdir()
+    (folder / "nutchpy-site.toml").write_text("""
+        [host."127.0.0.1"]
+        "http.auth.scheme" = "basic"
+        "http.auth.username" = "s3cret-user"
+        "http.auth.password" = "env:SITE_PASSWORD"
+        "http.request.headers" = ["X-Key: env:SITE_PASSWORD"]
+    """)
+    words = ["http.agent.name=bot", "http.filter.ipaddress.exclude=", "store.http.request=true"]
+    settings = load(folder, None, {}, [*words, "fetcher.server.delay=0", "fetcher.parse=true"])
+    segment = segment_of(tmp_path / "crawl", serve({"/": html("Home", "hi")}), "/", "/none")
+    ctx = Context(settings, datetime.now(UTC))
+    run_stage("fetch", FetchOptions.of(settings, segment=segment.path), ctx)
+    stored = [row for table in ("crawl_fetch", "content", "parse_data") for row in read_table(segment, table)]
+    assert b"Authorization: (not kept)" in repr(stored).encode()
+    texts = [path.read_bytes() for path in (tmp_path / "crawl").rglob("*") if path.is_file()]
+    everything = repr(stored).encode() + b"".join(texts) + caplog.text.encode()
+    basic = base64.b64encode(b"s3cret-user:s3cret-pw")
+    assert (tmp_path / "crawl" / "runs.jsonl").exists()
+    assert not [secret for secret in (b"s3cret", basic) if secret in everything]

@@ -33,6 +33,20 @@ def test_conf_refuses_an_unknown_name_with_a_suggestion() -> None:
         conf.run(conf.ConfOptions("http.redirct.max"), CTX)
 
 
+def test_conf_keeps_secrets_to_itself() -> None:
+    values = {
+        "http.proxy.password": "s3cret",
+        "http.tls.client.key.password": "env:KEY",
+        "http.request.headers": ["X-Key: s3cret", "X-Other: env:OTHER"],
+    }
+    ctx = Context(defaults().with_values(values), datetime.now(UTC))
+    told = [conf.run(conf.ConfOptions(name), ctx) for name in (None, *values)]
+    assert "s3cret" not in " ".join(line for outcome in told for line in outcome.lines) + repr([o.data for o in told])
+    assert told[0].data["http.proxy.password"] == "(not shown)"
+    assert told[0].data["http.tls.client.key.password"] == "env:KEY"
+    assert told[0].data["http.request.headers"] == ["X-Key: (not shown)", "X-Other: env:OTHER"]
+
+
 def test_plugins_come_in_their_order_the_others_after() -> None:
     outcome = plugins.run(plugins.PluginsOptions("urlfilter"), CTX)
     assert [(row["name"], row["enabled"]) for row in outcome.data][:2] == [("limits", 1), ("regex", 2)]

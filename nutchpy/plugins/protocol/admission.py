@@ -13,6 +13,7 @@ from nutchpy.core import urls
 from nutchpy.core.protocol_status import ProtocolStatus
 from nutchpy.extension.points import Request
 from nutchpy.plugins.protocol.exchange import Failure, refusal
+from nutchpy.plugins.protocol.hosts import HostOptions
 from nutchpy.plugins.protocol.settings import TransportSettings
 
 _PORTS: Final = {"http:": 80, "https:": 443}
@@ -31,6 +32,8 @@ class Target:
     literal: bool
     """The host is an address, not a name."""
     proxied: bool
+    options: HostOptions
+    """What requests to this host carry besides."""
 
     @property
     def tunnelled(self) -> bool:
@@ -48,7 +51,7 @@ def admit(request: Request, settings: TransportSettings) -> Target | Failure:
     proxied = settings.proxy is not None and settings.proxy.serves(host)
     path = f"{parsed.pathname}{parsed.search}"
     url = f"{parsed.protocol}//{parsed.host}{path}"
-    target = Target(url, path, host, port, _is_address(host), proxied)
+    target = Target(url, path, host, port, _is_address(host), proxied, settings.hosts.of(host))
     return _refusal(target, request, settings) or target
 
 

@@ -82,7 +82,8 @@ class CurlTransport:
         if isinstance(target, Failure):
             self._done.append((token, exchange.end(target, deadlines.started)))
             return
-        transfer = self._idle.pop() if self._idle else Transfer(self._settings)
+        recycled = self._idle and not target.options.identified
+        transfer = self._idle.pop() if recycled else Transfer(self._settings)
         transfer.prepare(exchange, target)
         self._in_flight[token] = transfer
         self._budget.enter(token)
@@ -170,7 +171,10 @@ class CurlTransport:
         del self._in_flight[transfer.exchange.token]
         self._budget.leave(transfer.exchange.token)
         self._room_made = True
-        self._idle.append(transfer)
+        if transfer.reusable:
+            self._idle.append(transfer)
+        else:
+            transfer.handle.close()
 
     def _let_go_on(self, now: float) -> None:
         """Read on those that wait for room, the oldest first; who still finds none waits again."""

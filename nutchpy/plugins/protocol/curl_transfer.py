@@ -14,8 +14,9 @@ import pycurl
 from nutchpy.core.content import Headers, ProtocolOutput
 from nutchpy.core.protocol_status import ProtocolStatus
 from nutchpy.plugins.protocol.admission import Target
-from nutchpy.plugins.protocol.exchange import Exchange, Failure, headers_of, without_secrets
-from nutchpy.plugins.protocol.settings import TransportSettings, request_headers
+from nutchpy.plugins.protocol.exchange import Exchange, Failure, headers_of
+from nutchpy.plugins.protocol.hosts import HostOptions
+from nutchpy.plugins.protocol.settings import TransportSettings
 
 _STATUS_LINE: Final = re.compile(rb"HTTP/(\d(?:\.\d)?)[ \t]+(\d{3})")
 _ABORT: Final = -1
@@ -67,7 +68,8 @@ class Transfer:
 
     def __init__(self, settings: TransportSettings) -> None:
         self._settings = settings
-        self._default_lines = _header_lines(request_headers(settings.headers, ()))
+        self._lines_of: tuple[HostOptions, list[bytes]] | None = None
+        """The headers of the last request that had none of its own: most are alike."""
         self._lines: list[bytes] = []
         self._header_bytes = 0
         self._head_ended = False
@@ -94,16 +96,33 @@ class Transfer:
         request = exchange.request
         setopt = self.handle.setopt
         setopt(pycurl.URL, target.url)
-        setopt(pycurl.HTTPHEADER, self._header_lines(request.headers))
+        setopt(pycurl.HTTPHEADER, self._header_lines(target.options, request.headers))
+        if target.options.identified:
+            self._identify(target.options)
         setopt(pycurl.CONNECTTIMEOUT_MS, _milliseconds(request.timeouts.connect))
         setopt(pycurl.RESOLVE, [] if target.literal else _pins(target, request.pinned_ips))
         if self._settings.proxy is not None:
             setopt(pycurl.PROXY, self._settings.proxy.url if target.proxied else "")
 
-    def _header_lines(self, own: Headers) -> list[bytes]:
-        if not own:
-            return self._default_lines
-        return _header_lines(request_headers(self._settings.headers, own))
+    def _header_lines(self, options: HostOptions, own: Headers) -> list[bytes]:
+        if own or self._settings.hosts.rotates:
+            return _header_lines(self._settings.lines(options, own))
+        if self._lines_of is None or self._lines_of[0] is not options:
+            self._lines_of = options, _header_lines(self._settings.lines(options, own))
+        return self._lines_of[1]
+
+    def _identify(self, options: HostOptions) -> None:
+        """Show what this host wants to see. It cannot be taken off again: the handle serves no one else."""
+        handle, certificate, digest = self.handle, options.certificate, options.digest
+        if digest is not None:
+            handle.setopt(pycurl.HTTPAUTH, pycurl.HTTPAUTH_DIGEST)
+            handle.setopt(pycurl.USERNAME, digest.username)
+            handle.setopt(pycurl.PASSWORD, digest.password)
+        if certificate is not None:
+            handle.setopt(pycurl.SSLCERT, certificate.file)
+            handle.setopt(pycurl.SSLKEY, certificate.key)
+            if certificate.password:
+                handle.setopt(pycurl.KEYPASSWD, certificate.password)
 
     def finish(self, error: tuple[int, str] | None, now: float) -> ProtocolOutput:
         """The outcome, now that libcurl is done with the transfer."""
@@ -126,6 +145,11 @@ class Transfer:
         if not self._in_tunnel_mouth():
             self._begin()
         self._take_notes()
+
+    @property
+    def reusable(self) -> bool:
+        """Whether another exchange may use the handle."""
+        return not self._target.options.identified
 
     def _in_tunnel_mouth(self) -> bool:
         return self._target.tunnelled and self.handle.getinfo(pycurl.APPCONNECT_TIME) == 0
@@ -156,7 +180,7 @@ class Transfer:
     def _debug(self, kind: int, data: bytes) -> None:
         """Of all that libcurl tells: the request's head. Behind a proxy's own comes the server's."""
         if kind == pycurl.INFOTYPE_HEADER_OUT:
-            self.exchange.request_head = without_secrets(data)
+            self.exchange.request_head = self._target.options.masked(data)
 
     def _write(self, data: bytes) -> int | None:
         self._begin()

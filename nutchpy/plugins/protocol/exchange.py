@@ -20,7 +20,6 @@ from nutchpy.plugins.protocol.deadlines import Deadlines
 from nutchpy.plugins.protocol.settings import TransportSettings
 
 _FOLD: Final = re.compile(rb"\r?\n[ \t]+")
-_SECRET: Final = re.compile(rb"(?im)^((?:proxy-)?authorization:|cookie:)[^\r\n]*")
 _EDGES: Final = " \t\r\n\0"
 _FRAMING: Final = ("transfer-encoding", "location", "content-length")
 _CODINGS_OF_TRANSFER: Final = frozenset({"", "identity", "chunked"})
@@ -189,11 +188,6 @@ class Exchange:
     def _answer(self, message: str) -> tuple[ProtocolStatus, str]:
         status = from_http(self.http_status or 0)
         return status, message or ("" if status in _NO_NEWS else f"HTTP {self.http_status}")
-
-
-def without_secrets(head: bytes) -> bytes:
-    """A request's head as it may be kept."""
-    return _SECRET.sub(rb"\1 (not kept)", head)
 
 
 def refusal(ip: str, reason: str) -> Failure:

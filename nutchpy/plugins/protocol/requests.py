@@ -33,9 +33,11 @@ from nutchpy.plugins.protocol.admission import admit
 from nutchpy.plugins.protocol.budget import BodyBudget
 from nutchpy.plugins.protocol.deadlines import Agenda, Deadlines
 from nutchpy.plugins.protocol.exchange import Exchange, Failure
+from nutchpy.plugins.protocol.hosts import Certificate
+from nutchpy.plugins.protocol.requests_auth import digest_answer
 from nutchpy.plugins.protocol.requests_connections import Job, Pools, pools
 from nutchpy.plugins.protocol.requests_errors import failure_of
-from nutchpy.plugins.protocol.settings import Proxy, TransportSettings, request_headers
+from nutchpy.plugins.protocol.settings import Proxy, TransportSettings
 
 _READ: Final = 65536
 _KEPT_CONNECTIONS: Final = 4
@@ -47,9 +49,11 @@ _GRACE: Final = 1.0
 class GuardedAdapter(requests.adapters.HTTPAdapter):
     """An adapter whose connections judge addresses and can be broken off. Mount another one and it is your watch."""
 
-    def __init__(self, connection_pools: Pools, threads: int, verify: bool) -> None:
+    def __init__(
+        self, connection_pools: Pools, threads: int, verify: bool, certificate: Certificate | None = None
+    ) -> None:
         self._connection_pools = connection_pools
-        self._context = _tls_context(verify)
+        self._context = _tls_context(verify, certificate)
         super().__init__(pool_connections=_KEPT_CONNECTIONS * threads, pool_maxsize=threads)
 
     def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
@@ -90,6 +94,8 @@ class RequestsTransport:
         self._workers = 0
         self._closing = False
         self._session = self.make_session()
+        self._certified: dict[Certificate, GuardedAdapter] = {}
+        self._certified_lock = threading.Lock()
 
     @classmethod
     def from_conf(cls, conf: Conf) -> Self:
@@ -162,6 +168,8 @@ class RequestsTransport:
         for thread in self._threads:
             thread.join(_GRACE)
         self._session.close()
+        for adapter in self._certified.values():
+            adapter.close()
 
     def _hire(self) -> None:
         self._workers += 1
@@ -238,17 +246,7 @@ class RequestsTransport:
     def _carry(self, job: Job) -> None:
         """Send the request, read the answer until its end or until it is enough."""
         exchange = job.exchange
-        prepared = self._prepared(job)
-        proxies = {"http": url, "https": url} if (url := self._proxy_url(job)) else {}
-        times = exchange.request.timeouts
-        adapter = self._session.get_adapter(job.target.url)
-        response = adapter.send(
-            prepared,
-            stream=True,
-            timeout=(_limit(times.connect), _limit(times.total)),  # type: ignore[arg-type]  # it takes None for either
-            verify=self._settings.verify,
-            proxies=proxies,
-        )
+        response = self._respond(job)
         try:
             while data := response.raw.read1(_READ, decode_content=False):
                 exchange.deadlines.received(time.monotonic())
@@ -259,10 +257,43 @@ class RequestsTransport:
         finally:
             response.close()
 
+    def _respond(self, job: Job) -> requests.Response:
+        """The answer up to its body; to a challenge that we have an answer to, the one after that."""
+        prepared = self._prepared(job)
+        response = self._send(job, prepared)
+        answer = digest_answer(job.target.options.digest, response, job.target.url)
+        if answer is None:
+            return response
+        response.close()
+        prepared.headers["Authorization"] = answer
+        return self._send(job, prepared)
+
+    def _send(self, job: Job, prepared: requests.PreparedRequest) -> requests.Response:
+        times = job.exchange.request.timeouts
+        response: requests.Response = self._adapter(job).send(
+            prepared,
+            stream=True,
+            timeout=(_limit(times.connect), _limit(times.total)),
+            verify=self._settings.verify,
+            proxies={"http": url, "https": url} if (url := self._proxy_url(job)) else {},
+        )
+        return response
+
+    def _adapter(self, job: Job) -> Any:
+        """The session's; one of its own for hosts that want to see a certificate."""
+        certificate = job.target.options.certificate
+        if certificate is None:
+            return self._session.get_adapter(job.target.url)
+        with self._certified_lock:
+            if certificate not in self._certified:
+                mine = pools(self._current), self._settings.threads, self._settings.verify, certificate
+                self._certified[certificate] = GuardedAdapter(*mine)
+            return self._certified[certificate]
+
     def _prepared(self, job: Job) -> requests.PreparedRequest:
         """The request as it is to be sent: not by requests' own preparation, which rewrites the URL."""
         prepared = requests.PreparedRequest()
-        headers = request_headers(self._settings.headers, job.exchange.request.headers)
+        headers = self._settings.lines(job.target.options, job.exchange.request.headers)
         prepared.prepare_method("GET")
         prepared.url = job.target.url
         prepared.prepare_headers({name: value.encode() for name, value in headers})
@@ -274,8 +305,10 @@ class RequestsTransport:
         return _with_credentials(proxy) if proxy is not None and job.target.proxied else ""
 
 
-def _tls_context(verify: bool) -> ssl.SSLContext:
+def _tls_context(verify: bool, certificate: Certificate | None) -> ssl.SSLContext:
     context = create_urllib3_context()
+    if certificate is not None:
+        context.load_cert_chain(certificate.file, certificate.key, certificate.password or None)
     if verify:
         context.load_verify_locations(certifi.where())
     else:

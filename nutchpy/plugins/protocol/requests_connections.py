@@ -21,7 +21,7 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
 
 from nutchpy.plugins.protocol.admission import Target
-from nutchpy.plugins.protocol.exchange import Exchange, Failure, headers_of, lengths_of, without_secrets
+from nutchpy.plugins.protocol.exchange import Exchange, Failure, headers_of, lengths_of
 from nutchpy.plugins.protocol.requests_errors import BadHead
 
 _VERSIONS: Final = {10: "1.0", 11: "1.1"}
@@ -182,10 +182,11 @@ class _Watched(HTTPConnection):
 
     def _send_output(self, *arguments: Any, **options: Any) -> None:
         """http.client's: its buffer holds the head, line by line."""
-        exchange = self.current().exchange
+        job = self.current()
+        exchange = job.exchange
         if exchange.settings.keep_request:
             lines = self._buffer  # type: ignore[attr-defined]
-            exchange.request_head = without_secrets(b"\r\n".join((*lines, b"", b"")))
+            exchange.request_head = job.target.options.masked(b"\r\n".join((*lines, b"", b"")))
         super()._send_output(*arguments, **options)  # type: ignore[misc]
 
     def getresponse(self) -> Any:

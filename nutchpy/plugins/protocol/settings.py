@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from nutchpy.conf.layers import Conf
 from nutchpy.core.addresses import AddressFilter
 from nutchpy.core.content import Headers
 from nutchpy.core.errors import ConfigError
 from nutchpy.extension.decoder import ACCEPT_ENCODING
+from nutchpy.plugins.protocol.hosts import HostOptions, Hosts, secret
 
 _LINE_BREAKS = str.maketrans("", "", "\r\n\0")
 
@@ -21,7 +22,7 @@ class Proxy:
     host: str
     port: int
     username: str
-    password: str
+    password: str = field(repr=False)
     socks: bool
     remote_names: bool
     """Names are resolved by the proxy, which is then trusted with them."""
@@ -43,7 +44,8 @@ class TransportSettings:
     """Settings of one transport, read once."""
 
     headers: tuple[tuple[str, str], ...]
-    """Sent with every request, unless it brings one of the same name."""
+    """Sent with every request, unless it, or its host, brings one of the same name."""
+    hosts: Hosts
     addresses: AddressFilter
     header_limit: int
     ratio_limit: int
@@ -60,11 +62,18 @@ class TransportSettings:
     keep_response: bool = False
     """Keep the heads of answers as they come."""
 
+    def lines(self, options: HostOptions, own: Headers) -> list[tuple[str, str]]:
+        """The headers of one request: everyone's, replaced by its host's, replaced by its own."""
+        agent = self.hosts.agent()
+        named = request_headers(self.headers, [("User-Agent", agent)]) if agent is not None else self.headers
+        return request_headers(request_headers(named, options.headers), own)
+
     @classmethod
     def from_conf(cls, conf: Conf) -> TransportSettings:
         """Read them all; ConfigError when one makes no sense."""
         return cls(
             headers=tuple(default_headers(conf)),
+            hosts=Hosts.from_conf(conf),
             addresses=AddressFilter.of(
                 conf.words("http.filter.ipaddress.exclude"), conf.words("http.filter.ipaddress.include")
             ),
@@ -117,7 +126,7 @@ def _proxy(conf: Conf) -> Proxy | None:
         host=host,
         port=conf.integer("http.proxy.port"),
         username=conf.text("http.proxy.username"),
-        password=conf.text("http.proxy.password"),
+        password=secret(conf.text("http.proxy.password"), "http.proxy.password"),
         socks=_choice(conf, "http.proxy.type", ("HTTP", "SOCKS")) == "SOCKS",
         remote_names=_choice(conf, "http.proxy.resolve", ("local", "remote")) == "remote",
         exceptions=tuple(pattern.strip().lower() for pattern in conf.words("http.proxy.exception.list")),
