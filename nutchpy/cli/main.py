@@ -46,6 +46,7 @@ COMMANDS: Final[dict[str, Entry]] = {
     "invertlinks": _stage("invertlinks", "Bring the links of segments into the linkdb."),
     "dedup": _stage("dedup", "Mark pages of equal content as duplicates in the crawldb."),
     "expire": _stage("expire", "Delete old segments or bodies; keep the newest of each page, and the history."),
+    "snapshot": _stage("snapshot", "Copy a crawl as it is at one instant, while stages may be at work on it."),
     "rebucket": _stage("rebucket", "Divide a database into more or fewer files."),
     "unfinished": _stage("unfinished", "Show segments that a run left half done, and the stage each is in."),
     "readdb": _stage("readdb", "Read the crawldb: statistics, one URL, dumps."),

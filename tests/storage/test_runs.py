@@ -51,3 +51,26 @@ def test_the_last_record_is_found_from_the_end(tmp_path: Path) -> None:
         append_run(tmp_path, {"n": n, "padding": "x" * 100})
     assert last_run(tmp_path, tail=150) == {"n": 49, "padding": "x" * 100}
     assert last_run(tmp_path, tail=20) is None
+
+
+def test_a_long_file_makes_way_for_a_new_one(tmp_path: Path) -> None:
+    """Several processes at once turn it over once; the lines of both files are read, older ones first."""
+
+    def write(writer: int) -> None:
+        for n in range(25):
+            append_run(tmp_path, {"writer": writer, "n": n, "padding": "x" * 100}, most_bytes=8_000)
+
+    threads = [threading.Thread(target=write, args=(writer,)) for writer in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    records = list(read_runs(tmp_path))
+    assert len(records) == 100
+    assert all([r["n"] for r in records if r["writer"] == writer] == list(range(25)) for writer in range(4))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["runs.jsonl", "runs.jsonl.1"]
+    for n in range(60):
+        append_run(tmp_path, {"n": n, "padding": "x" * 100}, most_bytes=8_000)
+    assert len(list(read_runs(tmp_path))) < 160
+    (tmp_path / RUNS_FILE).unlink()
+    assert last_run(tmp_path) is not None

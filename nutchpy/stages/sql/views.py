@@ -11,9 +11,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Final
 
-from nutchpy.engine.sql_text import literal, parquet_rows, sql_type
+from nutchpy.engine.sql_text import file_list, literal, parquet_rows, sql_type
 from nutchpy.storage.database import Database, Generation
-from nutchpy.storage.runs import RUNS_FILE
+from nutchpy.storage.runs import RUNS_FILES
 from nutchpy.storage.schema import SEGMENT_TABLES, TABLES, Table
 from nutchpy.storage.segment import Segment
 
@@ -41,7 +41,7 @@ def statements(crawl: Path, databases: dict[str, Generation | None], segments: S
     """CREATE VIEW statements, in order, for one state of a crawl."""
     views = [_database_view(TABLES[name], generation) for name, generation in databases.items()]
     views += [_segment_view(TABLES[name], segments) for name in SEGMENT_TABLES]
-    views += [_segment_states(segments), _run_lines(crawl / RUNS_FILE)]
+    views += [_segment_states(segments), _run_lines([crawl / name for name in RUNS_FILES])]
     return views + [_composed(name) for name in COMPOSED]
 
 
@@ -87,12 +87,13 @@ def _state_row(segment: Segment) -> str:
     return f"({', '.join(literal(text) for text in texts)})"
 
 
-def _run_lines(path: Path) -> str:
-    if not path.exists():
+def _run_lines(files: Sequence[Path]) -> str:
+    paths = [path for path in files if path.exists()]
+    if not paths:
         return f"create view run_lines as {_empty(_RUN_COLUMNS)}"
     columns = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in _RUN_COLUMNS.items())
     return (
-        f"create view run_lines as select * from read_json({literal(str(path))}, "
+        f"create view run_lines as select * from read_json({file_list(paths)}, "
         f"format = 'newline_delimited', ignore_errors = true, columns = {{{columns}}})"
     )
 
