@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ assert _SPEC is not None
 project = importlib.util.module_from_spec(_SPEC)
 assert _SPEC.loader is not None
 _SPEC.loader.exec_module(project)
+
+Mortal = Callable[..., "subprocess.Popen[str]"]
 
 # An "environment" whose interpreter notes each nutchpy command and then does what a file of that name says.
 INTERPRETER = """#!/bin/sh
@@ -35,8 +38,9 @@ echo "$CRAWL/segments/$n"
 class Stages:
     """The stand-ins, and what was asked of them."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, mortal: Mortal) -> None:
         self.folder = folder
+        self.mortal = mortal
         self.crawl = folder / "抓取 目录"
         python = folder / "env" / "bin" / "python"
         python.parent.mkdir(parents=True)
@@ -59,7 +63,8 @@ class Stages:
         return done
 
     def start(self, *words: str) -> subprocess.Popen[str]:
-        return subprocess.Popen([project.BIN / "crawl", *words], env=self.env(), stderr=subprocess.PIPE, text=True)
+        command = [project.BIN / "crawl", *words]
+        return self.mortal(subprocess.Popen(command, env=self.env(), stderr=subprocess.PIPE, text=True))
 
     @property
     def log(self) -> list[str]:
@@ -83,8 +88,8 @@ LIMIT = "-D fetcher.timelimit.mins=180"
 
 
 @pytest.fixture
-def stages(tmp_path: Path) -> Stages:
-    return Stages(tmp_path)
+def stages(tmp_path: Path, mortal: Mortal) -> Stages:
+    return Stages(tmp_path, mortal)
 
 
 def test_rounds_run_nutchs_stages_in_order(stages: Stages, tmp_path: Path) -> None:
@@ -280,7 +285,7 @@ def test_ctrl_c_on_a_terminal_reaches_the_stage_once(stages: Stages) -> None:
         "trap 'echo asked >>\"$STAGES/asked\"; exit 5' INT TERM\nfor _ in $(seq 80); do sleep 0.05; done",
     )
     command = [sys.executable, "-c", TERMINAL, project.BIN / "crawl", str(stages.crawl), "1"]
-    with subprocess.Popen(command, env=stages.env(), stdin=subprocess.PIPE) as terminal:
+    with stages.mortal(subprocess.Popen(command, env=stages.env(), stdin=subprocess.PIPE)) as terminal:
         stages.until("fetch")
         time.sleep(0.2)
         terminal.communicate(b"\n", timeout=10)

@@ -37,14 +37,14 @@ def run(options, ctx):
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Start:
+def start(tmp_path: Path, mortal: Start) -> Start:
     """``start(body, *args, env={})``: a process that runs ``sample``, whose ``run`` has that body."""
 
     def start(body: str, *args: str, env: dict[str, str] | None = None, **more: object) -> "subprocess.Popen[str]":
         lines = "".join(f"    {line}\n" for line in body.splitlines())
         (tmp_path / "sample_stage.py").write_text(PREFIX + lines, encoding="utf-8")
         clean = {name: value for name, value in os.environ.items() if not name.startswith("NUTCHPY_")}
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-P", "-c", WITH_SAMPLE, *args],
             cwd=tmp_path,
             env={**clean, "PYTHONPATH": str(tmp_path), **(env or {})},
@@ -55,6 +55,7 @@ def start(tmp_path: Path) -> Start:
             errors="surrogateescape",
             **more,  # type: ignore[call-overload]
         )
+        return mortal(process)
 
     return start
 
