@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from nutchpy.conf.layers import Conf
 from nutchpy.core.counters import Counters
@@ -28,6 +27,7 @@ from nutchpy.fetcher.status import FetchStatus
 from nutchpy.fetcher.tail import TailReport, asked_by_signal
 from nutchpy.fetcher.territory import TextSet
 from nutchpy.parsing.pool import ParsePool
+from nutchpy.storage.parts import opened
 from nutchpy.storage.segment import Segment
 
 Wake = Callable[[], None]
@@ -92,7 +92,8 @@ def remaining(segment: Segment, number: int) -> int:
     done = fetched_urls(segment, number)
     path = segment.list_part(number)
     if not len(done):
-        return int(pq.read_metadata(path).num_rows)
+        with opened(path) as file:
+            return int(file.metadata.num_rows)
     return sum(len(piece.queue_ids) for piece in rows.list_pieces(path, "host", done))
 
 

@@ -7,6 +7,7 @@ What a host in trouble was slowed down to, and how long it asked to be left alon
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -15,11 +16,14 @@ from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from nutchpy.core.errors import DamagedError
 from nutchpy.fetcher.queue import QueueLimits
 from nutchpy.fetcher.rows import QUEUE_COLUMN
+from nutchpy.storage.parts import opened
 from nutchpy.storage.segment import Segment, segments_in
+
+_log = logging.getLogger(__name__)
 
 WINDOW_SECONDS: Final = 120.0
 """Requests longer ago matter to no one."""
@@ -89,11 +93,17 @@ def recent_requests(segment: Segment, mode: str, wall: int, now: float, unclean:
 
 
 def _read(path: Path, mode: str, only: pc.Expression | None = None) -> pa.Table | None:
-    """The columns that matter; None of a part from before they were there."""
+    """The columns that matter; None of a part from before they were there, or that cannot be read."""
     columns = _columns(mode)
-    if not set(columns) <= set(pq.read_schema(path).names):
+    try:
+        with opened(path) as file:
+            if not set(columns) <= set(file.schema_arrow.names):
+                return None
+            rows = file.read(columns=columns)
+    except DamagedError as error:
+        _log.warning("%s; when its hosts were asked last is not known", error)
         return None
-    return pq.read_table(path, columns=columns, filters=only)
+    return rows if only is None else rows.filter(only)
 
 
 def _columns(mode: str) -> list[str]:

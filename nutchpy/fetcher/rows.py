@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from nutchpy.fetcher.item import FetchItem, Row
+from nutchpy.storage.parts import opened, read_columns
 from nutchpy.storage.schema import Table
 
 PIECE_ROWS: Final = 1024
@@ -82,32 +82,32 @@ def list_pieces(
     columns = list(dict.fromkeys((*_COLUMNS, queue_column)))
     mask = None if done is None or len(done) == 0 else _undone(path, done)
     start = 0
-    opened: deque[ListPiece] = deque()
-    with pq.ParquetFile(path) as file:
+    recent: deque[ListPiece] = deque()
+    with opened(path) as file:
         for batch in file.iter_batches(PIECE_ROWS, columns=columns):
             rows = batch if mask is None else batch.filter(mask.slice(start, batch.num_rows))
             start += batch.num_rows
             if prepare is not None:
                 rows = prepare(rows)
             if rows.num_rows:
-                yield ListPiece(rows, queue_column, opened)
+                yield ListPiece(rows, queue_column, recent)
 
 
 def _undone(path: Path, done: pa.Array) -> pa.Array:
     """Which rows of a list are still to be fetched, a bit each."""
-    urls = pq.read_table(path, columns=["url"]).column("url").combine_chunks()
+    urls = read_columns(path, ["url"]).column("url").combine_chunks()
     return pc.invert(pc.is_in(urls, value_set=done))
 
 
 def column_texts(paths: Sequence[Path], column: str) -> Iterator[str]:
     """The distinct texts of one column of some parts, part by part."""
     for path in paths:
-        yield from pc.unique(pq.read_table(path, columns=[column]).column(column)).to_pylist()
+        yield from pc.unique(read_columns(path, [column]).column(column)).to_pylist()
 
 
 def column_array(paths: Sequence[Path], column: str) -> pa.Array:
     """One column of some parts, whole."""
-    chunks = [pq.read_table(path, columns=[column]).column(column) for path in paths]
+    chunks = [read_columns(path, [column]).column(column) for path in paths]
     return pa.chunked_array([c for chunk in chunks for c in chunk.chunks], pa.string()).combine_chunks()
 
 

@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any, Final, Protocol, Self
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from nutchpy.core.content import Content
-from nutchpy.core.errors import DamagedError
 from nutchpy.core.parse import ParseStatus
 from nutchpy.parsing import rows
 from nutchpy.parsing.board import Board
 from nutchpy.parsing.page import PageInput, PageParser, ParsedPage
+from nutchpy.storage.parts import opened
 
 _log = logging.getLogger(__name__)
 
@@ -79,17 +78,14 @@ class RowGroupJob:
         return replace(self, failures={**self.failures, page: (status, message)})
 
     def _pages(self) -> Iterator[tuple[int, PageInput]]:
-        try:
-            with pq.ParquetFile(self.path, buffer_size=1 << 20) as file:
-                start = 0
-                for batch in file.iter_batches(BATCH_ROWS, row_groups=[self.group], use_threads=False):
-                    wanted = [row for row in range(batch.num_rows) if start + row in self.scores]
-                    for row, content in zip(wanted, contents(batch.take(pa.array(wanted, pa.int64()))), strict=True):
-                        score, depth = self.scores[start + row]
-                        yield start + row, PageInput(content, score, depth)
-                    start += batch.num_rows
-        except (OSError, pa.ArrowException) as error:
-            raise DamagedError(f"{self.path} cannot be read: {error}") from error
+        with opened(self.path, buffer_size=1 << 20) as file:
+            start = 0
+            for batch in file.iter_batches(BATCH_ROWS, row_groups=[self.group], use_threads=False):
+                wanted = [row for row in range(batch.num_rows) if start + row in self.scores]
+                for row, content in zip(wanted, contents(batch.take(pa.array(wanted, pa.int64()))), strict=True):
+                    score, depth = self.scores[start + row]
+                    yield start + row, PageInput(content, score, depth)
+                start += batch.num_rows
 
 
 def contents(batch: pa.RecordBatch) -> Iterator[Content]:

@@ -60,7 +60,9 @@ class CrawlOptions(Options):
 
     seeds: tuple[Path, ...] = argument("Seed files, folders of them, or -; none to go on with the crawl there is.", ())
     dir: Path = flag("The crawl folder; made when it is not there.", Path("crawl"), "-dir", metavar="CRAWL")
-    depth: int | None = flag(f"Levels: 1 is the seeds alone; {DEPTH} when nothing is said.", None, "-depth", metavar="N")
+    depth: int | None = flag(
+        f"Levels: 1 is the seeds alone; {DEPTH} when nothing is said.", None, "-depth", metavar="N"
+    )
     rounds: int | None = flag("Rounds; -1 until nothing is due. Without -depth, pages of any depth are listed.", None)
     threads: int = setting("fetcher.threads.fetch", "Requests in flight, per fetch list.", "-threads", metavar="N")
     top_n: int = setting("generate.topN", "Most URLs of a round, best first; -1 for all.", "-topN", metavar="N")

@@ -9,14 +9,13 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from nutchpy.core.counters import Counters
 from nutchpy.core.urls import bucket_key, host_of, registered_domain
 from nutchpy.extension.chains import URLFilters, URLNormalizers
 from nutchpy.stages.feeds import Feed
 from nutchpy.stages.refilter import verdict
-from nutchpy.storage.parts import write_part
+from nutchpy.storage.parts import opened, write_part
 from nutchpy.storage.schema import TABLES
 
 
@@ -58,7 +57,7 @@ def cleaned(found: Sequence[Feed], judge: Judge, folder: Path) -> list[Feed]:
 
 
 def _copy(feed: Feed, target: Path, judge: Judge) -> None:
-    with pq.ParquetFile(feed.path) as file:
+    with opened(feed.path) as file:
         rows = file.read()
     rows = _renamed(rows, "url", judge)
     rows = rows.filter(pc.is_valid(rows["url"]))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from multiprocessing.connection import wait
@@ -20,10 +20,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from nutchpy.core.counters import Counters
-from nutchpy.core.errors import DamagedError
 from nutchpy.core.status import Status
 from nutchpy.core.version import VERSION
 from nutchpy.parsing.jobs import RowGroupJob, table_of
@@ -32,7 +30,7 @@ from nutchpy.parsing.pool import Completion, ParsePool
 from nutchpy.stages.context import Context, Outcome
 from nutchpy.stages.options import Options, argument, setting
 from nutchpy.storage import fs
-from nutchpy.storage.parts import PartName, covered
+from nutchpy.storage.parts import PartName, covered, opened, read_columns
 from nutchpy.storage.segment import Segment, sweep
 
 EXAMPLE: Final = """nutchpy parse crawl/segments/20260101120000
@@ -177,9 +175,9 @@ class _Work:
         if not path.exists():
             self._skip("no_content", _successes(self._segment, name))
             return
-        fetched = _read(self._segment.path / "crawl_fetch" / str(name), "url", "status", "score", "depth")
+        fetched = read_columns(self._segment.path / "crawl_fetch" / str(name), ["url", "status", "score", "depth"])
         found = 0
-        with _opened(path) as file:
+        with opened(path) as file:
             for group in range(file.num_row_groups):
                 rows = _joined(file.read_row_group(group, columns=["url"]), fetched)
                 scores = {row: (score, depth) for row, status, score, depth in rows if status == Status.FETCH_SUCCESS}
@@ -205,23 +203,8 @@ def _joined(urls: pa.Table, fetched: pa.Table) -> list[tuple[int, str, float, in
 
 def _successes(segment: Segment, name: PartName) -> int:
     """How many pages of a part were fetched with success."""
-    status = _read(segment.path / "crawl_fetch" / str(name), "status").column("status")
+    status = read_columns(segment.path / "crawl_fetch" / str(name), ["status"]).column("status")
     return int(pc.sum(pc.equal(status, str(Status.FETCH_SUCCESS))).as_py() or 0)
-
-
-def _read(path: Path, *columns: str) -> pa.Table:
-    with _opened(path) as file:
-        return file.read(columns=list(columns))
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[pq.ParquetFile]:
-    """A part to read; DamagedError naming it when it cannot be read."""
-    try:
-        with pq.ParquetFile(path) as file:
-            yield file
-    except (OSError, pa.ArrowException, KeyError) as error:
-        raise DamagedError(f"{path} cannot be read: {error}") from error
 
 
 def _told(counters: Counters) -> str:

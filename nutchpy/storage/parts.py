@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -108,7 +108,9 @@ class PartWriter:
         self._table = table
         schema = table.schema.with_metadata({**table.key_values, **(key_values or {})})
         fs.make_folder(target.parent)
-        self._writer = pq.ParquetWriter(self._aside, schema, compression="zstd", compression_level=3)
+        self._writer = pq.ParquetWriter(
+            self._aside, schema, compression="zstd", compression_level=3, write_page_checksum=True
+        )
         self.rows = 0
 
     def write(self, batch: pa.RecordBatch | pa.Table, row_group_rows: int | None = None) -> None:
@@ -173,14 +175,31 @@ def completed(rows: pa.Table, table: Table) -> pa.Table:
     return rows
 
 
+@contextmanager
+def opened(path: Path, **options: Any) -> Iterator[pq.ParquetFile]:
+    """A part to read in a block, page checksums verified; DamagedError naming it when its bytes are not a part's."""
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True, **options) as file:
+            yield file
+    except (pa.ArrowException, KeyError) as error:
+        raise DamagedError(f"{path} cannot be read as Parquet: {error}") from error
+    except OSError as error:
+        if error.errno is not None:  # not there, no right, a failing disk: said as it is
+            raise
+        raise DamagedError(f"{path} cannot be read as Parquet: {error}") from error
+
+
+def read_columns(path: Path, columns: Sequence[str]) -> pa.Table:
+    """Some columns of a part, whole; DamagedError as ``opened``."""
+    with opened(path) as file:
+        return file.read(columns=list(columns))
+
+
 def part_batches(path: Path, table: Table, rows: int = 65_536) -> Iterator[pa.Table]:
     """A part's rows in their order, some at a time, as the table is declared now."""
-    try:
-        with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(rows):
-                yield conform(completed(pa.Table.from_batches([batch]), table), table)
-    except (OSError, pa.ArrowException) as error:
-        raise DamagedError(f"{path} cannot be read as Parquet: {error}") from error
+    with opened(path) as file:
+        for batch in file.iter_batches(rows):
+            yield conform(completed(pa.Table.from_batches([batch]), table), table)
 
 
 def check_part(path: Path, table: Table) -> int:

@@ -19,6 +19,8 @@ from nutchpy.storage.parts import (
     conform,
     covered,
     database_parts,
+    opened,
+    read_columns,
     segment_parts,
     write_part,
     writing,
@@ -167,3 +169,15 @@ def test_check_refuses_a_newer_schema(tmp_path: Path) -> None:
         writer.write(rows("http://a.test/"))
     with pytest.raises(DamagedError, match="newer than this nutchpy"):
         check_part(path, TEXT)
+
+
+def test_a_flipped_bit_in_a_page_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "part-00000-00000.parquet"
+    write_part(path, TABLES["parse_text"], rows_of("parse_text", [{"url": f"http://a.test/{n}"} for n in range(500)]))
+    whole = path.read_bytes()
+    with opened(path) as file:
+        assert file.read().num_rows == 500
+    start = whole.index(b"\x28\xb5\x2f\xfd") + 20  # inside the first page's zstd frame
+    path.write_bytes(whole[:start] + bytes([whole[start] ^ 1]) + whole[start + 1 :])
+    with pytest.raises(DamagedError, match=path.name):
+        read_columns(path, ["url"])
