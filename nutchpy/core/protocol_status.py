@@ -49,7 +49,6 @@ _FETCH_STATUS: Final[dict[ProtocolStatus, Status]] = {
     ProtocolStatus.ROBOTS_DENIED: Status.FETCH_GONE,
     ProtocolStatus.CRAWL_DELAY_TOO_LONG: Status.FETCH_GONE,
     ProtocolStatus.PROTO_NOT_FOUND: Status.FETCH_GONE,
-    ProtocolStatus.ADDRESS_REFUSED: Status.FETCH_GONE,
     ProtocolStatus.REDIR_EXCEEDED: Status.FETCH_GONE,
 }
 

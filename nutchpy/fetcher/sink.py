@@ -274,7 +274,7 @@ def fetch_row(item: FetchItem, status: Status, reason: ProtocolStatus, message: 
     row["status"] = status
     row["fetch_time"] = item.fetch_time
     row["protocol_status"] = reason
-    row["message"] = message or None
+    row["message"] = message or _not_taken(item) or None
     row["redirect_to"] = redirect.target if redirect else None
     row["repr_url"] = redirect.repr_url if redirect else item.repr_url
     row["content_type"] = item.content_type
@@ -295,6 +295,14 @@ def fetch_row(item: FetchItem, status: Status, reason: ProtocolStatus, message: 
     return row
 
 
+def _not_taken(item: FetchItem) -> str:
+    """Why a redirect has no target, and what it named."""
+    redirect, output = item.redirect, item.output
+    if redirect is None or redirect.target is not None or output is None:
+        return ""
+    return f"redirect not taken, {redirect.reason}: {header(output.headers, 'location') or 'no Location'}"
+
+
 def validators(status: Status, source: Mapping[str, Any], headers: Headers) -> tuple[str | None, str | None]:
     """ETag and Last-Modified to ask with next time: those of the body that we now hold."""
     if status in _NEW_BODY:
@@ -308,9 +316,9 @@ def validators(status: Status, source: Mapping[str, Any], headers: Headers) -> t
 
 
 def target_row(source: Row, url: str, host: str) -> Row:
-    """What a redirect's target, followed at once, starts with: its source's depth and seed metadata.
+    """What a redirect's target, followed at once, starts with: its source's score, depth and seed metadata.
 
-    No score: updatedb passes the source's score along ``redirect_to``, once.
+    Its own links share that score; the crawldb gets it by ``redirect_to`` alone, so that it is counted once.
     """
     return {
         "url": url,
@@ -321,7 +329,7 @@ def target_row(source: Row, url: str, host: str) -> Row:
         "modified_time": None,
         "retries": 0,
         "fetch_interval": source["fetch_interval"],
-        "score": 0.0,
+        "score": source["score"],
         "signature": None,
         "depth": source["depth"],
         "etag": None,

@@ -12,6 +12,7 @@ Given URLs in place of a segment, it fetches these by the same rules and prints 
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Sequence
@@ -34,6 +35,8 @@ from nutchpy.stages.options import Options, above, argument, flag, setting
 from nutchpy.storage import fs
 from nutchpy.storage.segment import Segment
 
+_log = logging.getLogger(__name__)
+
 EXAMPLE: Final = """nutchpy fetch crawl/segments/20260101120000 -threads 50
 nutchpy fetch --json https://example.org/
 nutchpy fetch "$segment" -D fetcher.server.delay=1 -D fetcher.timelimit.mins=60"""
@@ -42,6 +45,10 @@ _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _INTERRUPTED_EXIT: Final = 5
 _ORPHANS_SECONDS: Final = 10.0
 _SHOW_SECONDS: Final = 0.9
+_NOT_PUBLIC: Final = (
+    "their servers' addresses are not public; http.filter.ipaddress.exclude names what is refused, "
+    "[] refuses nothing (for servers of your own)"
+)
 _WHY: Final = {
     "timelimit": "the time limit (fetcher.timelimit.mins) has come",
     "throughput": "fetching had become slower than fetcher.throughput.threshold.pages",
@@ -160,6 +167,8 @@ def _conclude(segment: Segment, options: FetchOptions, ctx: Context, results: Se
     facts: dict[str, Any] = {"counters": dict(counters), "options": options.shown(), "end": _now()}
     segment.record("fetch", state="interrupted" if interrupted else "done", **facts)
     summary = [_fetched(counters), *_dropped(counters, results)]
+    if refused := counters["fetched:address_refused"]:
+        _log.warning("%d URLs refused, to be tried again later: %s", refused, _NOT_PUBLIC)
     if interrupted:
         summary.append(f"stopped by {ctx.stop.reason}; give the same command again to go on")
     return Outcome(counters, exit_code=_INTERRUPTED_EXIT if interrupted else 0, summary=summary)

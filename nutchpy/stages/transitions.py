@@ -110,7 +110,7 @@ def _after_attempt(rows: pa.RecordBatch, rules: Rules) -> pa.Table:
         "modified_time": pc.if_else(forced, None, timing.modified),
         "retries": _retries(rows, outcome),
         "fetch_interval": timing.interval,
-        "score": _score(rows, pc.coalesce(rows["score"], rows["attempt_score"]), rules),
+        "score": _score(rows, pc.coalesce(rows["score"], _first_score(rows)), rules),
         "signature": pc.if_else(forced, None, _signature(rows, outcome)),
         "depth": _depth(rows, pc.coalesce(rows["depth"], rows["attempt_depth"])),
         "http_status": pc.coalesce(rows["attempt_http_status"], rows["http_status"]),
@@ -293,6 +293,11 @@ def _score(rows: pa.RecordBatch, present: Column, rules: Rules) -> Column:
     new = rules.scoring.update(present, rows["inlink_score"]).cast(pa.float64())
     bounded = pc.max_element_wise(pc.min_element_wise(new, _GREATEST), -_GREATEST)
     return pc.if_else(pc.fill_null(pc.is_nan(new), True), present, bounded.cast(pa.float32()))
+
+
+def _first_score(rows: pa.RecordBatch) -> Column:
+    """Of a URL fetched before the crawldb knew it; the target of a redirect is fed the score it was lent."""
+    return pc.if_else(pc.is_valid(rows["inlink_score"]), 0.0, rows["attempt_score"])
 
 
 def _depth(rows: pa.RecordBatch, present: Column) -> Column:

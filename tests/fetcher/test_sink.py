@@ -166,5 +166,5 @@ def test_a_followed_redirect_is_recorded_and_its_target_queued() -> None:
 
 def test_a_target_starts_without_its_source_s_history() -> None:
     row = target_row(SOURCE, "http://t.test/b", "t.test")
-    assert (row["retries"], row["signature"], row["etag"], row["score"]) == (0, None, None, 0.0)
+    assert (row["retries"], row["signature"], row["etag"], row["score"]) == (0, None, None, SOURCE["score"])
     assert (row["depth"], row["fetch_interval"], row["metadata"]) == (2, 60, [("k", "v")])

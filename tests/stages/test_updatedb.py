@@ -190,11 +190,13 @@ def test_a_redirect_hands_on_score_depth_interval_and_metadata(tmp_path: Path) -
 def test_a_redirect_followed_at_once(tmp_path: Path) -> None:
     database, segment = crawl(tmp_path, {"url": URL, "score": 2.0})
     redirect = {"url": URL, "status": "fetch_redir_perm", "redirect_to": "http://t.test/", "score": 2.0}
-    add_fetch(segment, [redirect, {"url": "http://t.test/", "score": 0.0}])
-    add_parse(segment, {"http://t.test/": A})
+    again = {"url": "http://t.test/", "status": "fetch_redir_temp", "redirect_to": "http://u.test/", "score": 2.0}
+    add_fetch(segment, [redirect, again, {"url": "http://u.test/", "score": 2.0}])
+    add_parse(segment, {"http://u.test/": A})
     update(database, segment)
-    row = read_db(database)["http://t.test/"]
-    assert (row["status"], row["score"], row["signature"]) == ("db_fetched", 2.0, A)
+    found = read_db(database)
+    assert [found[url]["score"] for url in (URL, "http://t.test/", "http://u.test/")] == [2.0, 2.0, 2.0]
+    assert (found["http://u.test/"]["status"], found["http://u.test/"]["signature"]) == ("db_fetched", A)
 
 
 def test_a_redirect_to_nowhere(tmp_path: Path) -> None:
