@@ -2,7 +2,8 @@
 
 For each bucket: *touched* SQL finds the rows concerned, a policy (a Python function over Arrow tables) makes their new
 rows, and the rest is copied; a bucket with no touched row is kept as it is. Memory is bounded however many rows are
-touched: they come in batches, and new rows beyond a few batches wait in a file.
+touched: they come in batches, and new rows beyond a few batches wait in a file; a bucket that does not fit into memory
+(one host with very many URLs) is written in slices.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +21,7 @@ import pyarrow.parquet as pq
 
 from nutchpy.core.urls import bucket_range
 from nutchpy.engine.base import Engine, Files, Input, Params, statement
+from nutchpy.engine.slices import write_sliced
 from nutchpy.storage import fs
 from nutchpy.storage.database import Draft, Generation
 from nutchpy.storage.parts import conform
@@ -39,7 +42,8 @@ class Rewrite:
     """
 
     touched_sql: str
-    feeds: Mapping[str, Input]
+    feeds: Mapping[str, Input | Callable[[int], Input]]
+    """Relations; or, of those that lie apart by bucket, a function that gives a bucket's."""
     params: Params
     policy: Callable[[pa.Table], pa.Table]
 
@@ -54,7 +58,8 @@ def rewrite(engine: Engine, before: Generation | None, draft: Draft, plan: Rewri
             if rows.touched:
                 changed = True
                 inputs = {"crawldb": Files(draft.table, present), "rows": rows.input(), "dropped": rows.dropped()}
-                engine.write(_MERGE, inputs, {}, draft.part_path(bucket), draft.table)
+                place = partial(draft.part_path, bucket)
+                write_sliced(engine, _MERGE, inputs, {}, place, draft.table, ["crawldb", "rows"])
             else:
                 for part in present:
                     draft.keep(part)
@@ -63,7 +68,8 @@ def rewrite(engine: Engine, before: Generation | None, draft: Draft, plan: Rewri
 
 def _apply(engine: Engine, plan: Rewrite, draft: Draft, bucket: int, present: list[Path], rows: _Waiting) -> None:
     """Run the policy over the bucket's touched rows."""
-    inputs: dict[str, Input] = {**plan.feeds, "crawldb": Files(draft.table, present)}
+    inputs = {name: feed(bucket) if callable(feed) else feed for name, feed in plan.feeds.items()}
+    inputs["crawldb"] = Files(draft.table, present)
     for batch in engine.read(plan.touched_sql, inputs, _params(plan, draft, bucket)):
         if batch.num_rows:
             touched = pa.table(batch)

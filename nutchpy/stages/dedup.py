@@ -21,6 +21,7 @@ from nutchpy.core.counters import Counters
 from nutchpy.core.errors import UsageError
 from nutchpy.core.status import Status
 from nutchpy.engine.base import Files, statement
+from nutchpy.engine.buckets import fitted
 from nutchpy.engine.rewrite import Rewrite, rewrite
 from nutchpy.stages.context import Context, Outcome
 from nutchpy.stages.options import Options, argument, setting
@@ -62,7 +63,8 @@ def run(options: DedupOptions, ctx: Context) -> Outcome:
             found = _find(ctx, before, draft, params)
             draft.abandoned = found == 0
             if found:
-                _mark(ctx, before, draft)
+                with fitted(ctx.engine, before, draft) as present:
+                    _mark(ctx, present, draft)
         counters.add("duplicates", found)
         counters.add("total", before.meta.rows)
     return Outcome(counters, summary=[_summary(found)])
@@ -96,7 +98,7 @@ def _find(ctx: Context, before: Generation, draft: Draft, params: dict[str, Any]
     return ctx.engine.write(_FIND, {"crawldb": crawldb}, params, _waiting(draft), _DUPLICATES)
 
 
-def _mark(ctx: Context, before: Generation, draft: Draft) -> None:
+def _mark(ctx: Context, before: Generation | None, draft: Draft) -> None:
     duplicates = Files(_DUPLICATES, [_waiting(draft)])
     rewrite(ctx.engine, before, draft, Rewrite(_MARK, {"duplicates": duplicates}, {}, _marked))
     fs.remove(_waiting(draft))

@@ -231,8 +231,11 @@ def _filled(scores: list[float], intervals: list[int], metadata: pa.Array) -> di
 
 def _merge(options: InjectOptions, ctx: Context, before: Any, draft: Draft, accepted: Routed) -> tuple[bool, Counters]:
     """Fill the draft; whether any row changed, and how many seeds were new, known, or said twice."""
-    files = accepted.files()
+    files, by_bucket = accepted.files(), accepted.by_bucket(draft.meta.buckets)
     new = 0
+
+    def feed(bucket: int) -> Files:
+        return Files(_SEEDS, by_bucket.get(bucket, []))
 
     def policy(touched: pa.Table) -> pa.Table:
         nonlocal new
@@ -246,7 +249,7 @@ def _merge(options: InjectOptions, ctx: Context, before: Any, draft: Draft, acce
         "score": ctx.conf.number("db.score.injected"),
         "interval": ctx.conf.integer("db.fetch.interval.default"),
     }
-    changed = rewrite(ctx.engine, before, draft, Rewrite(_SQL, {"seeds": files}, params, policy))
+    changed = rewrite(ctx.engine, before, draft, Rewrite(_SQL, {"seeds": feed}, params, policy))
     unique = _unique(ctx, files)
     return changed, Counters({"injected": new, "merged": unique - new, "skipped:duplicate": accepted.rows - unique})
 

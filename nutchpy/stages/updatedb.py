@@ -23,6 +23,7 @@ from nutchpy.core.errors import DamagedError
 from nutchpy.core.status import Status
 from nutchpy.core.urls import bucket_key, hosts_of
 from nutchpy.engine.base import Files, Input, statement
+from nutchpy.engine.buckets import fitted
 from nutchpy.engine.rewrite import Rewrite, rewrite
 from nutchpy.extension.chains import URLFilters, URLNormalizers
 from nutchpy.stages import feeds
@@ -151,7 +152,8 @@ def _publish(
         if judge is not None:
             found = cleaned(found, judge, fs.make_folder(draft.path / "_feeds"))
             counters += judge.take_counters()
-        _apply(options, ctx, before, draft, found, counters)
+        with fitted(ctx.engine, before, draft) as present:
+            _apply(options, ctx, present, draft, found, counters)
         fs.remove(draft.path / "_feeds")
     return counters
 

@@ -101,6 +101,8 @@ def _check_generation(generation: Generation) -> Iterator[Finding]:
     table, rows, last = TABLES[meta.table], 0, (-1, "", "")
     for part in generation.parts:
         found = list(_check_part(part, table))
+        if not found and not generation.as_written(part):
+            found.append(Finding("damaged", part, "is not what was written: its checksum is not that of _meta.json"))
         yield from found
         if any(finding.severity in BAD for finding in found):
             continue

@@ -15,6 +15,7 @@ from nutchpy.core.urls import bucket_key
 from nutchpy.engine import rewrite as module
 from nutchpy.engine.duckdb import DuckDBEngine
 from nutchpy.engine.rewrite import Rewrite, rewrite
+from nutchpy.storage.check import check_database
 from nutchpy.storage.database import Database
 from nutchpy.testing.crawls import NOW, make_crawldb, read_db, rows_of
 
@@ -156,3 +157,37 @@ def test_parameters_reach_the_statement(engine: DuckDBEngine, tmp_path: Path) ->
         rewrite(engine, before, draft, Rewrite("select * from crawldb where depth >= $least", {}, params, scored(5.0)))
     assert sum(row["score"] == 5.0 for row in read_db(database).values()) == 10
     assert database.current().meta.made_by == "changed"
+
+
+class Small(DuckDBEngine):
+    """Says that it has little memory."""
+
+    @property
+    def memory(self) -> int:
+        return 1_500_000
+
+
+def test_one_huge_host_is_written_in_slices_and_rewritten_from_them(tmp_path: Path) -> None:
+    urls = [f"http://huge.test/{n:05d}" for n in range(6_000)]
+    database = make_crawldb(tmp_path / "crawldb", urls)
+    engine = Small("256MB", 2, tmp_path / "spill")
+    sql = "select crawldb.* from crawldb join news on news.url = crawldb.url"
+
+    def policy(touched: pa.Table) -> pa.Table:
+        return touched.set_column(touched.column_names.index("retries"), "retries", pc.add(touched["retries"], 1))
+
+    def news(bucket: int) -> pa.Table:
+        return pa.table({"url": urls[::2]})
+
+    for _ in range(2):
+        with database.locked(), database.replacing("test", NOW, 0) as draft:
+            plan = Rewrite(sql, {"news": news}, {}, policy)
+            assert rewrite(engine, database.current(), draft, plan)
+        parts = database.current().parts
+        assert len(parts) >= 4
+        assert database.current().bucket(0) == parts
+        assert parts[0].name == "part-00000-00000.parquet"
+    rows = read_db(database)
+    assert len(rows) == 6_000
+    assert {row["retries"] for row in rows.values()} == {0, 2}
+    assert list(check_database(database.path)) == []

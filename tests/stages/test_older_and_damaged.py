@@ -31,7 +31,7 @@ from nutchpy.storage.database import Database
 from nutchpy.storage.parts import write_part
 from nutchpy.storage.schema import SCHEMA_VERSION, TABLES, Column, Table
 from nutchpy.storage.segment import Segment
-from nutchpy.testing.crawls import LATER, add_fetch, add_parse, make_crawldb, make_segment, read_db
+from nutchpy.testing.crawls import LATER, add_fetch, add_parse, make_crawldb, make_segment, read_db, sign
 
 URLS = [f"http://h{n}.test/" for n in range(40)]
 
@@ -61,6 +61,7 @@ def old_crawl(crawl: Path) -> Segment:
     parts = Database(crawl / "crawldb", "crawldb").current().parts
     for part in parts[: len(parts) // 2]:
         make_older(part, "crawldb", "etag", "last_modified")
+    sign(Database(crawl / "crawldb", "crawldb"))
     make_older(segment.files("crawl_fetch")[0], "crawl_fetch", "repr_url", "robots_delay")
     return segment
 

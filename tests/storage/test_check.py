@@ -15,7 +15,16 @@ from nutchpy.storage.database import Database
 from nutchpy.storage.parts import PartName, write_part
 from nutchpy.storage.schema import TABLES
 from nutchpy.storage.segment import Segment
-from nutchpy.testing.crawls import add_fetch, add_parse, add_part, make_crawldb, make_linkdb, make_segment, rows_of
+from nutchpy.testing.crawls import (
+    add_fetch,
+    add_parse,
+    add_part,
+    make_crawldb,
+    make_linkdb,
+    make_segment,
+    rows_of,
+    sign,
+)
 
 URLS = [f"http://h{n}.test/" for n in range(50)]
 
@@ -39,8 +48,12 @@ def the_finding(crawl: Path) -> Finding:
     return finding
 
 
+def crawldb(crawl: Path) -> Database:
+    return Database(crawl / "crawldb", "crawldb")
+
+
 def bucket(crawl: Path) -> Path:
-    return Database(crawl / "crawldb", "crawldb").current().parts[0]
+    return crawldb(crawl).current().parts[0]
 
 
 def segment_of(crawl: Path) -> Segment:
@@ -85,13 +98,21 @@ def test_rows_out_of_order_or_twice(crawl: Path) -> None:
     assert rows.num_rows >= 2
     for order in ([1, 0], [0, 0]):
         write_part(part, TABLES["crawldb"], rows.take([*order, *range(2, rows.num_rows)]))
+        sign(crawldb(crawl))
         assert the_finding(crawl).what.startswith("rows are not sorted by host and URL")
+
+
+def test_a_part_that_is_whole_but_not_what_was_written(crawl: Path) -> None:
+    part = bucket(crawl)
+    pq.write_table(pq.ParquetFile(part).read(), part, compression="none")
+    assert [one.path for one in check_crawl(crawl) if "checksum" in one.what] == [part]
 
 
 def test_a_row_in_the_wrong_bucket_and_a_manifest_that_lies(crawl: Path) -> None:
     without_sums(crawl)
     first, second = Database(crawl / "crawldb", "crawldb").current().parts[:2]
     second.write_bytes(first.read_bytes())
+    sign(crawldb(crawl))
     what = [one.what for one in check_crawl(crawl)]
     assert "belongs to another bucket" in what[0]
     assert "rows are said to be there" in what[1]
@@ -140,6 +161,7 @@ def test_a_part_older_than_a_column(crawl: Path) -> None:
     rows = pq.ParquetFile(part).read()
     older = replace(TABLES["crawldb"], columns=tuple(c for c in TABLES["crawldb"].columns if c.name != "etag"))
     write_part(part, older, rows.drop_columns(["etag"]))
+    sign(crawldb(crawl))
     assert the_finding(crawl).severity == "older"
     assert "etag" in the_finding(crawl).what
     assert rows_of("crawldb", [URLS[0]]).num_rows == 1
