@@ -11,6 +11,7 @@ from nutchpy.conf.layers import Conf
 from nutchpy.core.content import ProtocolOutput, header
 from nutchpy.core.counters import Counters
 from nutchpy.core.mime import mime
+from nutchpy.extension import chains as chains_of_plugins
 from nutchpy.extension.chains import URLFilters, URLNormalizers
 from nutchpy.extension.points import Transport
 from nutchpy.fetcher import settings
@@ -164,7 +165,7 @@ def build(conf: Conf, world: World, pieces: Iterator[Piece], share: Share) -> Ma
     chains = (URLNormalizers.from_conf(conf), URLFilters.from_conf(conf))
     known: dict[str, Handler | None] = {
         "dns": DnsHandler(resolver, by_ip) if _resolves(conf) else None,
-        "robots": RobotsHandler(robots, sink.counters),
+        "robots": RobotsHandler(robots, sink.counters, chains_of_plugins.schemes(conf)),
         "protocol": ProtocolHandler(traffic, settings.page_settings(conf), resumed.append, sink.ended),
         "redirect": RedirectHandler(RedirectJudge(settings.redirect_settings(conf), *chains, territory.claim)),
         "page_writer": _page_writer(conf),

@@ -117,5 +117,5 @@ def _row(conf: Conf, text: str) -> Row:
     if parsed is None:
         raise UsageError(f"{text} is not a URL")
     url = str(parsed.href)
-    source = {"fetch_interval": conf.integer("db.fetch.interval.default"), "depth": 0, "metadata": None}
+    source = {"fetch_interval": conf.integer("db.fetch.interval.default"), "score": 0.0, "depth": 0, "metadata": None}
     return target_row(source, url, urls.host_of(url) or "")

@@ -102,3 +102,15 @@ def test_no_crawl_is_touched(server: SiteServer, tmp_path: Path) -> None:
 def test_what_makes_no_sense(words: tuple[str, ...]) -> None:
     with pytest.raises(UsageError):
         fetch(*words)
+
+
+def test_files_and_folders_when_they_are_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "x.html").write_text("<title>x</title>")
+    values: dict[str, Any] = {"protocol__file": "file", "file__root": str(tmp_path), "fetcher__server__delay": 5.0}
+    urls = [f"{tmp_path.as_uri()}/", (tmp_path / "x.html").as_uri(), (tmp_path / "none").as_uri()]
+    outcome = fetch(*urls, **values)
+    found = {row["url"]: row for row in outcome.data}
+    assert [found[url]["protocol_status"] for url in urls] == ["success", "success", "notfound"]
+    assert found[urls[0]]["content_type"] == found[urls[1]]["content_type"] == "text/html"
+    (refused,) = fetch(urls[1]).data
+    assert refused["protocol_status"] == "proto_not_found"

@@ -9,7 +9,7 @@ from nutchpy.extension.chains.guard import Chain
 from nutchpy.extension.chains.page_signature import PageSignature
 from nutchpy.extension.chains.parsing import ParseFilters, Parsers
 from nutchpy.extension.chains.scoring import ScoringFilters
-from nutchpy.extension.chains.single import schedule, signature, transport
+from nutchpy.extension.chains.single import schedule, schemes, signature, transport
 from nutchpy.extension.chains.urlfilters import URLExemptions, URLFilters
 from nutchpy.extension.chains.urlnormalizers import URLNormalizers
 
@@ -23,6 +23,7 @@ __all__ = [
     "URLFilters",
     "URLNormalizers",
     "schedule",
+    "schemes",
     "signature",
     "transport",
 ]

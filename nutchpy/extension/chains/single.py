@@ -9,6 +9,7 @@ from typing import Any, cast
 from nutchpy.conf.layers import Conf
 from nutchpy.extension import registry
 from nutchpy.extension.points import FetchSchedule, Signature, Transport
+from nutchpy.extension.schemes import Routed
 
 _log = logging.getLogger(__name__)
 
@@ -24,11 +25,24 @@ def signature(conf: Conf) -> Signature:
 
 
 def transport(conf: Conf) -> Transport:
-    """The transport that ``protocol.http`` names."""
+    """The transport that ``protocol.http`` names, together with those for other schemes."""
     if _wants_missing_curl(conf):
         _log.warning("pycurl is not installed here: fetching with requests, which takes more processor time")
         conf = conf.with_values({"protocol.http": "requests"})
-    return cast("Transport", _single("protocol", conf))
+    usual = cast("Transport", _single("protocol", conf))
+    others = {scheme: registry.load("protocol", name).from_conf(conf) for scheme, name in _others(conf).items()}
+    return Routed(usual, others) if others else usual
+
+
+def schemes(conf: Conf) -> frozenset[str]:
+    """The schemes that can be fetched."""
+    return frozenset({"http", "https", *_others(conf)})
+
+
+def _others(conf: Conf) -> dict[str, str]:
+    """The plugins for schemes besides http and https."""
+    named = {scheme: conf.text(f"protocol.{scheme}") for scheme in ("file", "ftp")}
+    return {scheme: name for scheme, name in named.items() if name}
 
 
 def _wants_missing_curl(conf: Conf) -> bool:

@@ -20,6 +20,8 @@ class DnsHandler:
 
     def handle(self, item: FetchItem, now: float) -> Answer:
         """Proceed with addresses, end as ``dns_failed``, or go back into the queue until there is an answer."""
+        if not item.host:
+            return PROCEED
         if is_address(item.host):
             return self._placed(item, item.host.strip("[]"))
         resolution = self._resolver.resolution(item.host, now)

@@ -51,8 +51,6 @@ class ProtocolHandler:
         """Proceed with an answer that has a body of interest; others end here."""
         output = item.output
         if output is None:
-            if not item.url.startswith(("http://", "https://")):
-                return Finish(ProtocolStatus.PROTO_NOT_FOUND, "no protocol for this kind of URL")
             self._send(item)
             return PAUSE
         item.token = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from nutchpy.core import urls
 from nutchpy.core.counters import Counters
 from nutchpy.core.protocol_status import ProtocolStatus
@@ -10,16 +12,25 @@ from nutchpy.fetcher.pipeline import PAUSE, PROCEED, Answer, Finish, Unrecorded
 from nutchpy.fetcher.queue import QueueLimits
 from nutchpy.fetcher.robots import RobotsAnswer, RobotsRules
 
+_WEB: Final = frozenset({"http", "https"})
+
 
 class RobotsHandler:
     """Denied and too slow pages end here; for the others it sets how long the queue rests afterwards."""
 
-    def __init__(self, rules: RobotsRules, counters: Counters) -> None:
+    def __init__(self, rules: RobotsRules, counters: Counters, schemes: frozenset[str] = _WEB) -> None:
+        """``schemes`` are those that can be requested at all."""
+        self._schemes = schemes
         self._rules = rules
         self._counters = counters
 
     def handle(self, item: FetchItem, now: float) -> Answer:
         """Proceed when the page may be fetched."""
+        scheme = item.url.partition(":")[0]
+        if scheme not in self._schemes:
+            return Finish(ProtocolStatus.PROTO_NOT_FOUND, f"no protocol for {scheme} URLs")
+        if scheme == "file":
+            return PROCEED  # nobody's machine but ours: no rules, no delay
         answer = item.robots
         if answer is None:
             origin = urls.origin_of(item.url)

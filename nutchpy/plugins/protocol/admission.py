@@ -6,6 +6,7 @@ connects, so what can be judged is judged here: literal addresses always, names 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,7 +17,7 @@ from nutchpy.plugins.protocol.exchange import Failure, refusal
 from nutchpy.plugins.protocol.hosts import HostOptions
 from nutchpy.plugins.protocol.settings import TransportSettings
 
-_PORTS: Final = {"http:": 80, "https:": 443}
+WEB_PORTS: Final = {"http:": 80, "https:": 443}
 
 
 @dataclass(slots=True)
@@ -41,13 +42,13 @@ class Target:
         return self.proxied and self.url.startswith("https:")
 
 
-def admit(request: Request, settings: TransportSettings) -> Target | Failure:
-    """The target, or why there is no going there."""
+def admit(request: Request, settings: TransportSettings, ports: Mapping[str, int] = WEB_PORTS) -> Target | Failure:
+    """The target, or why there is no going there; ``ports`` names the schemes with the port of each."""
     parsed = urls.parse(request.url)
-    if parsed is None or parsed.protocol not in _PORTS:
-        return Failure(ProtocolStatus.PROTO_NOT_FOUND, "not an http or https URL")
+    if parsed is None or parsed.protocol not in ports:
+        return Failure(ProtocolStatus.PROTO_NOT_FOUND, f"not an {' or '.join(ports).replace(':', '')} URL")
     host = str(parsed.hostname)
-    port = int(parsed.port) if parsed.port else _PORTS[parsed.protocol]
+    port = int(parsed.port) if parsed.port else ports[parsed.protocol]
     proxied = settings.proxy is not None and settings.proxy.serves(host)
     path = f"{parsed.pathname}{parsed.search}"
     url = f"{parsed.protocol}//{parsed.host}{path}"

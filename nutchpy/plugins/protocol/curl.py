@@ -10,16 +10,16 @@ from __future__ import annotations
 import resource
 import selectors
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from selectors import BaseSelector, SelectorKey
-from typing import Final, Self
+from typing import ClassVar, Final, Self
 
 from nutchpy.conf.layers import Conf
 from nutchpy.core.content import ProtocolOutput
 from nutchpy.core.errors import PluginError
 from nutchpy.core.protocol_status import ProtocolStatus
 from nutchpy.extension.points import Request
-from nutchpy.plugins.protocol.admission import admit
+from nutchpy.plugins.protocol.admission import WEB_PORTS, admit
 from nutchpy.plugins.protocol.budget import BodyBudget
 from nutchpy.plugins.protocol.deadlines import Agenda, Deadlines
 from nutchpy.plugins.protocol.exchange import Exchange, Failure
@@ -43,6 +43,9 @@ _KEPT_CONNECTIONS: Final = 24
 
 class CurlTransport:
     """Transport over libcurl. Handles are recycled, connections kept."""
+
+    ports: ClassVar[Mapping[str, int]] = WEB_PORTS
+    """The schemes it carries, with the port of each."""
 
     def __init__(self, settings: TransportSettings) -> None:
         self._settings = settings
@@ -78,18 +81,22 @@ class CurlTransport:
         # libcurl minds the connect deadline: it alone knows when the connection stands.
         deadlines = Deadlines(request.timeouts, time.monotonic(), connected=True)
         exchange = Exchange(token, request, self._settings, deadlines, self._budget)
-        target = admit(request, self._settings)
+        target = admit(request, self._settings, self.ports)
         if isinstance(target, Failure):
             self._done.append((token, exchange.end(target, deadlines.started)))
             return
         recycled = self._idle and not target.options.identified
-        transfer = self._idle.pop() if recycled else Transfer(self._settings)
+        transfer = self._idle.pop() if recycled else self.new_transfer()
         transfer.prepare(exchange, target)
         self._in_flight[token] = transfer
         self._budget.enter(token)
         self._by_handle[transfer.handle] = transfer
         self._schedule(exchange, deadlines.started)
         self._multi.add_handle(transfer.handle)
+
+    def new_transfer(self) -> Transfer:
+        """A handle more."""
+        return Transfer(self._settings)
 
     def step(self, ready: Sequence[tuple[SelectorKey, int]]) -> list[tuple[int, ProtocolOutput]]:
         """Pass ready sockets and due timers to libcurl, and collect what is finished."""

@@ -169,13 +169,21 @@ class Transfer:
         if self._header_bytes > self._settings.header_limit:
             self.exchange.too_large = True
             return _ABORT
+        self._take_lines(line)
+        return None
+
+    def _take_lines(self, line: bytes) -> None:
         if self._head_ended and line[:5] == b"HTTP/":
             self._lines = []
             self._head_ended = False
         if not self._head_ended:
             self._lines.append(line)
             self._head_ended = line in (b"\r\n", b"\n")
-        return None
+
+    @staticmethod
+    def failed(status: ProtocolStatus, message: str) -> Failure:
+        """What ended it, in words."""
+        return Failure(status, message)
 
     def _debug(self, kind: int, data: bytes) -> None:
         """Of all that libcurl tells: the request's head. Behind a proxy's own comes the server's."""
