@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import selectors
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from nutchpy.conf.layers import Conf
 from nutchpy.core.counters import Counters
@@ -23,14 +25,17 @@ from nutchpy.fetcher.machine import Machine, Share, Source, World, build
 from nutchpy.fetcher.output import SegmentOutput
 from nutchpy.fetcher.recent import recent_requests
 from nutchpy.fetcher.refilter import Refilter
+from nutchpy.fetcher.sink import FAILURES
 from nutchpy.fetcher.status import FetchStatus
 from nutchpy.fetcher.tail import TailReport, asked_by_signal
 from nutchpy.fetcher.territory import TextSet
 from nutchpy.parsing.pool import ParsePool
-from nutchpy.storage.parts import opened
+from nutchpy.storage.parts import opened, read_columns
 from nutchpy.storage.segment import Segment
 
 Wake = Callable[[], None]
+
+_FAILURES: Final = pa.array([status.value for status in FAILURES])
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,8 @@ class Task:
     """Until the time limit."""
     unclean: bool = False
     """Whether an earlier run of this list was killed."""
+    resumed: bool = False
+    """Whether this goes on with an earlier run, which had not come to its end."""
     processes: int = 1
     """How many lists are fetched at once."""
 
@@ -183,22 +190,38 @@ def _share(task: Task) -> Share:
     """Whose URLs and queues are whose; known only when redirects are followed, the one thing that asks."""
     mode = settings.queue_mode(task.conf)
     recent = recent_requests(task.segment, mode, _wall(), time.monotonic(), task.unclean)
+    share = Share(
+        task.number,
+        task.lists,
+        rested=recent.rested,
+        slowed=recent.slowed,
+        processes=task.processes,
+        failures=_failures(task, mode) if task.resumed else {},
+    )
     if task.conf.integer("http.redirect.max") <= 0:
-        return Share(task.number, task.lists, rested=recent.rested, slowed=recent.slowed, processes=task.processes)
+        return share
     segment, column = task.segment, rows.QUEUE_COLUMN[mode]
     own = [segment.list_part(task.number)]
     others = [path for path in segment.files("crawl_generate") if path not in own]
     urls = [*segment.files("crawl_generate"), *segment.files("crawl_fetch")]
-    return Share(
-        task.number,
-        task.lists,
+    return replace(
+        share,
         known=TextSet(rows.column_texts(urls, "url")),
         own_queues=TextSet(rows.column_texts(own, column) if others else ()),
         other_queues=TextSet(rows.column_texts(others, column)),
-        rested=recent.rested,
-        slowed=recent.slowed,
-        processes=task.processes,
     )
+
+
+def _failures(task: Task, mode: str) -> dict[str, int]:
+    """How often each queue has failed in what is published of the list: they count on where they were."""
+    column = "ip" if mode == "byIP" else rows.QUEUE_COLUMN[mode]
+    failed: Counter[str] = Counter()
+    for name, path in task.segment.parts("crawl_fetch"):
+        if name.list == task.number:
+            found = read_columns(path, [column, "protocol_status"])
+            of_queue = found.filter(pc.is_in(found["protocol_status"], value_set=_FAILURES))[column]
+            failed.update(queue_id for queue_id in of_queue.to_pylist() if queue_id is not None)
+    return dict(failed)
 
 
 def _wall() -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -75,6 +75,8 @@ class Share:
     """When each queue may first be asked."""
     slowed: Slowed = never_slowed
     """What each queue was slowed down to before."""
+    failures: Mapping[str, int] = field(default_factory=dict)
+    """How often each queue has failed in this list before it was interrupted."""
     processes: int = 1
     """Those at work at once, who share the bandwidth."""
 
@@ -137,6 +139,7 @@ def build(conf: Conf, world: World, pieces: Iterator[Piece], share: Share) -> Ma
     resumed: deque[FetchItem] = deque()
     key = settings.queue_key(conf)
     queues = FetchItemQueues(settings.queue_limits(conf), share.rested, share.slowed)
+    queues.remember(share.failures)
     keep_ip = conf.flag("store.ip.address") or settings.queue_mode(conf) == "byIP"
     sink = Sink(queues, world.output, settings.deferral(conf), world.wall, key, keep_ip)
     depth = threads * conf.integer("fetcher.queue.depth.multiplier")

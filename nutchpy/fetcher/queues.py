@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from nutchpy.fetcher.item import FetchItem
 from nutchpy.fetcher.pace import Pace
@@ -45,6 +45,7 @@ class FetchItemQueues:
         self._limits = limits
         self._rested = rested
         self._slowed = slowed
+        self._failures: Mapping[str, int] = {}
         self._queues: dict[str, FetchItemQueue] = {}
         self._ready: list[tuple[float, int, FetchItemQueue]] = []
         self._idle: list[tuple[float, int, FetchItemQueue]] = []
@@ -66,6 +67,13 @@ class FetchItemQueues:
     def __iter__(self) -> Iterator[FetchItemQueue]:
         return iter(self._queues.values())
 
+    def remember(self, failures: Mapping[str, int]) -> None:
+        """Begin with what queues failed before this list was interrupted; those that failed too often are blocked."""
+        self._failures = failures
+        for queue_id, count in failures.items():
+            if 0 <= self._limits(queue_id).max_exceptions <= count:
+                self.blocked[queue_id] = "exceptions"
+
     def queue(self, queue_id: str) -> FetchItemQueue:
         """The queue of that id, made when there is none."""
         queue = self._queues.get(queue_id)
@@ -73,6 +81,7 @@ class FetchItemQueues:
             limits = self._limits(queue_id)
             pace = Pace(self._slowed(queue_id) if limits.slowest > 0 else 0.0)
             queue = FetchItemQueue(queue_id, limits, deque(), self._rested(queue_id, limits), pace=pace)
+            queue.exceptions = self._failures.get(queue_id, 0)
             self._queues[queue_id] = queue
         return queue
 

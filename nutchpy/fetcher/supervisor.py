@@ -172,7 +172,7 @@ class Supervisor:
                 self._stop_all("error")
             return
         _log.warning("the process of fetch list %d was killed (%s); its list is resumed", number, code)
-        again = self._launch(replace(worker.task, unclean=True))
+        again = self._launch(replace(worker.task, unclean=True, resumed=True))
         again.restarts, again.before = restarts, before
         self._workers.append(again)
 

@@ -97,13 +97,17 @@ def run(options: FetchOptions, ctx: Context) -> Outcome:
     if not work:
         return Outcome(Counters({"lists": 0}), summary=[f"{segment.path}: every URL has been fetched already"])
     fs.require_writable(segment.path)
-    unclean = segment.meta.state("fetch") == "running"
+    before = segment.meta.state("fetch")
+    unclean = before == "running"
     started = datetime.now(UTC)
     segment.record("fetch", state="running", version=VERSION, start=started.isoformat())
     # Workers of a run that was killed just now need a moment to publish what they have and to end.
     wait = max(ctx.wait_lock, _ORPHANS_SECONDS if unclean else 0.0)
     processes = min(len(work), ctx.conf.integer("fetcher.processes") or os.cpu_count() or 1)
-    tasks = [Task(segment, number, lists, ctx.conf, wait, _time_limit(ctx), unclean, processes) for number in work]
+    resumed = before in ("running", "interrupted")
+    tasks = [
+        Task(segment, number, lists, ctx.conf, wait, _time_limit(ctx), unclean, resumed, processes) for number in work
+    ]
     results = _fetch_all(tasks, processes, ctx, sum(work.values()))
     return _conclude(segment, options, ctx, results)
 

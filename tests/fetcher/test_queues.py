@@ -201,3 +201,15 @@ def test_against_a_plain_model(script: list[tuple[str, int, float]], parallel: i
         assert qs.in_progress == sum(q.in_progress for q in qs) == len(held)
         assert qs.busy == sum(bool(q.waiting) for q in qs)
         assert all(q.in_progress <= parallel for q in qs)
+
+
+def test_failures_of_an_interrupted_run_count_on() -> None:
+    queues = FetchItemQueues(lambda _: QueueLimits(delay=0.0, max_exceptions=3))
+    queues.remember({"worn.test": 3, "weak.test": 2})
+    assert queues.blocked == {"worn.test": "exceptions"}
+    item = FetchItem("http://weak.test/", "weak.test", "weak.test", {})
+    queues.add(item, 0.0)
+    taken = queues.take(0.0)
+    assert taken is item
+    assert queues.fail(item, 0.0) == [], "the third failure is one too many"
+    assert set(queues.blocked) == {"worn.test", "weak.test"}
