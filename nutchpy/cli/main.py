@@ -66,6 +66,14 @@ COMMANDS: Final[dict[str, Entry]] = {
     "path": _stage("path", "Show the folder in which a database's current Parquet files lie."),
 }
 
+NUTCH_ONLY: Final = {
+    *("mergedb", "mergesegs", "mergelinkdb", "freegen", "updatehostdb", "readhostdb", "sitemap"),
+    *("domainstats", "protocolstats", "crawlcomplete", "webgraph", "linkrank", "scoreupdater", "nodedumper"),
+    *("index", "clean", "indexchecker", "solrindex", "solrdedup", "solrclean", "dump", "commoncrawldump", "warc"),
+    *("startserver", "nutchserver", "webapp"),
+} - set(COMMANDS)
+"""Commands of Nutch that are not here (yet): a name that is right there is no typing error here."""
+
 HELP: Final = """nutchpy: crawl the web in stages, over Parquet tables that you can query with SQL.
 
 Nutch's commands, argument order and flags work as they do there; each flag has a --form too.
@@ -88,9 +96,7 @@ class Commands(TyperGroup):
         """The command; UsageError when there is none of that name."""
         entry = COMMANDS.get(cmd_name)
         if entry is None:
-            near = nearest(cmd_name, COMMANDS)
-            hint = f"; did you mean {near}?" if near else ""
-            raise UsageError(f"no command {cmd_name!r}{hint} (nutchpy --help lists them)")
+            raise UsageError(f"{_no_command(cmd_name)} (nutchpy --help lists the commands)")
         return build(cmd_name, entry.module)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -128,6 +134,13 @@ class Commands(TyperGroup):
         """The commands, without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+
+
+def _no_command(name: str) -> str:
+    if name in NUTCH_ONLY:
+        return f"Nutch's {name} is not in this version of nutchpy"
+    near = nearest(name, COMMANDS)
+    return f"no command {name!r}" + (f"; did you mean {near}?" if near else "")
 
 
 def main() -> NoReturn:
@@ -178,7 +191,7 @@ def execute(call: Call) -> int:
         wait_lock=common.wait_lock,
         accept_conf_change=common.accept_conf_change,
     )
-    with signals.caught(ctx.stop):
+    with signals.caught(ctx.stop), signals.parent_followed(os.environ):
         try:
             outcome = run_stage(call.name, options, ctx)
             ctx.stop.watched = False  # nobody looks while lines are printed: a signal may end that where it stands

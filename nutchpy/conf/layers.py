@@ -25,8 +25,10 @@ __all__ = ["Conf", "Layer", "RuleText", "Value", "conf_folder", "defaults", "loa
 
 SITE_FILE: Final = "nutchpy-site.toml"
 CONF_DIR_VARIABLE: Final = "NUTCHPY_CONF_DIR"
+PARENT_VARIABLE: Final = "NUTCHPY_PARENT"
+"""The process that a command must not outlive (cli/signals.py)."""
 ENV_PREFIX: Final = "NUTCHPY_"
-NOT_SETTINGS: Final = frozenset({CONF_DIR_VARIABLE, "NUTCHPY_VENV", "NUTCHPY_CORPORA"})
+NOT_SETTINGS: Final = frozenset({CONF_DIR_VARIABLE, PARENT_VARIABLE, "NUTCHPY_VENV", "NUTCHPY_CORPORA"})
 """Variables with our prefix that other parts read; all others must name a setting."""
 _DEFAULTS: Final = Path(__file__).with_name("defaults.toml")
 EXEMPTIONS: Final = "db.ignore.external.exemptions.file"

@@ -25,7 +25,7 @@ Mortal = Callable[..., "subprocess.Popen[str]"]
 INTERPRETER = """#!/bin/sh
 [ "$1" = -I ] && exit 0
 shift 5
-[ "$1" = unfinished ] || printf '%s\\n' "$*" >>"$STAGES/log"
+case $1 in conf | unfinished) ;; *) printf '%s\\n' "$*" >>"$STAGES/log" ;; esac
 [ ! -f "$STAGES/$1" ] || . "$STAGES/$1"
 """
 GENERATE = """
@@ -84,7 +84,7 @@ class Stages:
 
 
 ROUND = ["generate", "fetch", "parse", "updatedb", "invertlinks", "dedup"]
-LIMIT = "-D fetcher.timelimit.mins=180"
+LIMIT = "-D fetcher.timelimit.mins=180 --wait-lock 30"
 
 
 @pytest.fixture
@@ -123,11 +123,11 @@ def test_options_reach_their_stages(stages: Stages) -> None:
             "--sitemaps-from-hostdb",
             "never",
         ),
-        *(str(stages.crawl), "1"),
+        *(str(stages.crawl), "1", "--wait-lock", "0"),
     )
     settings = (
         "-D fetcher.timelimit.mins=180 -D http.agent.name=my crawler -D a.b=c "
-        "-D parse.workers=2 -D db.threads=2 -D fetcher.timelimit.mins=-1"
+        "-D parse.workers=2 -D db.threads=2 -D fetcher.timelimit.mins=-1 --wait-lock 0"
     )
     assert stages.log[0] == f"generate {settings} C/crawldb C/segments -topN 10 -numFetchers 3 -noFilter"
     assert stages.log[1] == f"fetch {settings} C/segments/1 -threads 7"
@@ -159,10 +159,30 @@ def test_what_cannot_be_is_refused_before_anything_runs(stages: Stages, words: l
     assert stages.log == []
 
 
-@pytest.mark.parametrize("words", [[], ["crawl"], ["crawl", "1", "2"], ["crawl", "often"], ["crawl", "-3"]])
+@pytest.mark.parametrize("words", [[], ["crawl"], ["crawl", "1", "2"], ["", "1"], ["crawl", "1", "--", "-i"]])
 def test_folder_and_rounds_must_be_given(stages: Stages, words: list[str]) -> None:
     assert stages.run(*words).returncode == 2
     assert stages.log == []
+
+
+@pytest.mark.parametrize("rounds", ["often", "-3", "1.5", ""])
+def test_rounds_are_a_number_or_endless(stages: Stages, rounds: str) -> None:
+    done = stages.run("crawl", rounds)
+    assert (done.returncode, stages.log) == (2, [])
+    assert f"ROUNDS: expected a whole number, or -1 for rounds without end, got '{rounds}'" in done.stderr
+
+
+def test_options_may_stand_anywhere(stages: Stages) -> None:
+    stages.run(str(stages.crawl), "--num-threads", "7", "1", "--size-fetchlist=10")
+    assert stages.log[0] == f"generate {LIMIT} C/crawldb C/segments -topN 10 -numFetchers 1 -noFilter"
+    assert stages.log[1] == f"fetch {LIMIT} C/segments/1 -threads 7"
+
+
+def test_wrong_settings_end_it_before_anything_runs(stages: Stages, tmp_path: Path) -> None:
+    stages.does("conf", 'echo "nutchpy: unknown setting" >&2; exit 2')
+    done = stages.run("-s", str(tmp_path), "-D", "foo.bar=1", str(stages.crawl), "1")
+    assert (done.returncode, stages.log) == (2, [])
+    assert done.stderr == "nutchpy: unknown setting\n"
 
 
 def test_help_is_for_stdout(stages: Stages) -> None:

@@ -24,6 +24,8 @@ project = importlib.util.module_from_spec(_SPEC)
 assert _SPEC.loader is not None
 _SPEC.loader.exec_module(project)
 
+Mortal = Callable[..., "subprocess.Popen[bytes]"]
+
 ENV = {"NUTCHPY_VENV": sys.prefix}
 SETTINGS = [
     *("-D", "http.agent.name=test", "-D", "http.filter.ipaddress.exclude=", "-D", "fetcher.server.delay=0"),
@@ -64,16 +66,12 @@ def site() -> Site:
     return Site({"/": home, **leaves, "/7": html("Slow", "<p>slow</p>").after(1.5)})
 
 
-def test_killed_loop_goes_on_where_it_was(site: Site, tmp_path: Path) -> None:
+def test_killed_loop_goes_on_where_it_was(site: Site, tmp_path: Path, mortal: Mortal) -> None:
     with SiteServer(site) as server:
         (tmp_path / "seeds.txt").write_text(f"{server.url()}\n")
         words = [*SETTINGS, "-s", str(tmp_path / "seeds.txt"), str(tmp_path / "crawl")]
-        loop = subprocess.Popen(
-            [project.BIN / "crawl", *words, "2"],
-            env={**os.environ, **ENV},
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        command = [project.BIN / "crawl", *words, "2"]
+        loop = mortal(subprocess.Popen(command, env={**os.environ, **ENV}, stderr=subprocess.DEVNULL))
         _until(lambda: "/7" in server.log.paths())
         _kill_all(loop)
         again = project.run(project.BIN / "crawl", *words, "1", env=ENV)
@@ -87,6 +85,24 @@ def test_killed_loop_goes_on_where_it_was(site: Site, tmp_path: Path) -> None:
         texts = crawl.sql("select count(*) as n, count(distinct url) as urls from parse_text").to_pylist()
     assert rows == [{"status": "db_fetched", "retries": 0}] * 9
     assert texts == [{"n": 9, "urls": 9}]
+
+
+def test_stage_of_a_killed_loop_ends_and_the_next_loop_waits_for_it(site: Site, tmp_path: Path, mortal: Mortal) -> None:
+    """kill -9 for the loop alone: its fetch, which would go on for ten minutes, publishes what it has and ends."""
+    with SiteServer(site) as server:
+        (tmp_path / "seeds.txt").write_text("".join(f"{server.url(path)}\n" for path in site))
+        words = [*SETTINGS, "-s", str(tmp_path / "seeds.txt"), str(tmp_path / "crawl")]
+        command = [project.BIN / "crawl", *words, "1", "-D", "fetcher.server.delay=60"]
+        loop = mortal(subprocess.Popen(command, env={**os.environ, **ENV}, stderr=subprocess.DEVNULL))
+        _until(lambda: not set(site).isdisjoint(server.log.paths()))
+        (stage,) = psutil.Process(loop.pid).children()
+        loop.kill()
+        loop.wait()
+        again = project.run(project.BIN / "crawl", *words, "0", env=ENV)
+        asked = Counter(server.log.paths())
+    assert again.returncode == 0, again.stderr
+    assert not stage.is_running()
+    assert {path: asked[path] for path in site} == dict.fromkeys(site, 1)
 
 
 def _until(true: Callable[[], bool], seconds: float = 60) -> None:

@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -38,14 +38,19 @@ def run(options, ctx):
 
 @pytest.fixture
 def start(tmp_path: Path, mortal: Start) -> Start:
-    """``start(body, *args, env={})``: a process that runs ``sample``, whose ``run`` has that body."""
+    """``start(body, *args, env={}, under=())``: a process that runs ``sample``, whose ``run`` has that body.
 
-    def start(body: str, *args: str, env: dict[str, str] | None = None, **more: object) -> "subprocess.Popen[str]":
+    ``under`` is a command that runs the command which follows it.
+    """
+
+    def start(
+        body: str, *args: str, env: dict[str, str] | None = None, under: Sequence[str] = (), **more: object
+    ) -> "subprocess.Popen[str]":
         lines = "".join(f"    {line}\n" for line in body.splitlines())
         (tmp_path / "sample_stage.py").write_text(PREFIX + lines, encoding="utf-8")
         clean = {name: value for name, value in os.environ.items() if not name.startswith("NUTCHPY_")}
         process = subprocess.Popen(
-            [sys.executable, "-P", "-c", WITH_SAMPLE, *args],
+            [*under, sys.executable, "-P", "-c", WITH_SAMPLE, *args],
             cwd=tmp_path,
             env={**clean, "PYTHONPATH": str(tmp_path), **(env or {})},
             stdout=subprocess.PIPE,

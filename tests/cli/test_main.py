@@ -61,6 +61,7 @@ def test_a_full_disk_names_the_file(run: Run) -> None:
     ("args", "told"),
     [
         (["sampel"], "no command 'sampel'; did you mean sample?"),
+        (["mergedb", "a", "b"], "Nutch's mergedb is not in this version of nutchpy (nutchpy --help lists"),
         (["sample", "-topM", "1"], "sample: no option -topM; did you mean -topN? (nutchpy sample --help)"),
         (["sample", "-topN", "x"], "-topN must be a whole number"),
         (["--jsn", "sample"], "no option --jsn; did you mean --json?"),

@@ -1,6 +1,7 @@
 """Signals: a stage that looks ends by itself, one that does not is interrupted, a second Ctrl-C ends at once."""
 
 import signal
+import sys
 from collections.abc import Callable
 from subprocess import Popen
 
@@ -67,3 +68,41 @@ def test_a_signal_while_lines_are_printed_ends_the_printing(start: Start) -> Non
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=30)
     assert process.returncode == 5
+
+
+# Runs a command, and tells it that it is its parent.
+PARENT = [
+    sys.executable,
+    "-c",
+    "import os, subprocess, sys; subprocess.run(sys.argv[1:], env=os.environ | {'NUTCHPY_PARENT': str(os.getpid())})",
+]
+
+
+@pytest.mark.parametrize(
+    ("body", "said"), [(HEEDS, ("published\n", "")), (IGNORES, ("", "nutchpy: stopped by SIGTERM\n"))]
+)
+def test_a_command_ends_when_the_parent_it_was_told_of_is_killed(
+    start: Start, body: str, said: tuple[str, str]
+) -> None:
+    with start(body, "sample", under=PARENT) as parent:
+        ready(parent)
+        parent.send_signal(signal.SIGKILL)
+        assert parent.communicate(timeout=30) == said  # which reads until the command has ended
+
+
+def test_a_parent_that_was_gone_before_the_command_began_ends_it(start: Start) -> None:
+    with Popen([sys.executable, "-c", ""]) as gone:
+        pass
+    with start(IGNORES, "sample", env={"NUTCHPY_PARENT": str(gone.pid)}) as process:
+        assert process.wait(30) == 5
+
+
+def test_a_process_that_is_no_parent_ends_nothing(start: Start) -> None:
+    with Popen(["sleep", "60"]) as other, start(IGNORES, "sample", env={"NUTCHPY_PARENT": str(other.pid)}) as process:
+        ready(process)
+        other.kill()
+        other.wait()
+        with pytest.raises(Exception, match="timed out"):
+            process.wait(1.2)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 5
