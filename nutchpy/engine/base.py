@@ -75,6 +75,10 @@ class Engine(Protocol):
         """
         ...
 
+    def regex(self, text: str) -> str:
+        """``text`` when it is a regular expression this engine takes; UsageError, saying why, when it is not."""
+        ...
+
 
 def statement(package: str, name: str) -> str:
     """The text of ``<name>.sql`` beside a stage's module; ``package`` is the module's ``__package__``."""

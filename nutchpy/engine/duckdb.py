@@ -96,6 +96,15 @@ class DuckDBEngine:
             raise UsageError(f"the expression {text!r} is no condition: it gives {kind}, not true or false")
         return f"(\n{text}\n)"
 
+    def regex(self, text: str) -> str:
+        """See Engine.regex."""
+        with self._bound({}) as cursor:
+            try:
+                _one(cursor, "select regexp_full_match('', $pattern)", {"pattern": text})
+            except duckdb.Error as error:
+                raise UsageError(f"{text!r} is not a regular expression: {_first_line(error)}") from error
+        return text
+
     @contextmanager
     def _bound(self, inputs: Mapping[str, Input]) -> Iterator[duckdb.DuckDBPyConnection]:
         cursor = self._database.cursor()

@@ -1,8 +1,10 @@
 """filterchecker: show which URLs the filters accept: one line in, one line out, ``+`` or ``-`` before the URL.
 
 URLs come from stdin as they are; normalizerchecker shows what a stage would normalise them to first. With --reasons
-(or --json) the filter and rule that refused a URL follow it. Shape: row.
+(or --json) the filter and rule that refused a URL follow it.
 """
+
+# Shape: row.
 
 from __future__ import annotations
 

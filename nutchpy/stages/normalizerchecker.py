@@ -1,7 +1,6 @@
-"""normalizerchecker: show the normal form of URLs: one line in, one line out; an empty line for one that is malformed.
+"""normalizerchecker: show the normal form of URLs: one line in, one line out, empty for one that is malformed."""
 
-Shape: row.
-"""
+# Shape: row.
 
 from __future__ import annotations
 

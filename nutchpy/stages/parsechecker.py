@@ -1,8 +1,10 @@
 """parsechecker: fetch one URL and parse it, by the settings of a crawl, and show what came of it; nothing is stored.
 
 What is shown is what the stages would store: outlinks are normalised and filtered. URLs come from the command line, or
-one a line from stdin. Shape: row.
+one a line from stdin.
 """
+
+# Shape: row.
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
 """readlinkdb: read the linkdb: the links to one URL, or all of them as a dump.
 
-Exactly one of -url and -dump. Shape: relation.
+Exactly one of -url and -dump.
 """
+
+# Shape: relation.
 
 from __future__ import annotations
 
@@ -58,6 +60,8 @@ def _url(url: str, ctx: Context, linkdb: Files) -> Outcome:
 
 def _dump(options: ReadLinkDbOptions, ctx: Context, linkdb: Files) -> Outcome:
     assert options.dump is not None
+    if options.regex is not None:
+        ctx.engine.regex(options.regex)
     count = 0
     with new_file(options.dump, "part-00000.txt") as file:
         for batch in ctx.engine.read(_ROWS, {"linkdb": linkdb}, {"regex": options.regex}):

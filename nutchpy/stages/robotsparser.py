@@ -1,8 +1,10 @@
 """robotsparser: show which URLs a robots.txt file allows: one line per URL, with the line and rule that decided.
 
 The file is one on disk; URLs come from a file or from stdin (``-``). Agents are the names to go by, most preferred
-first; by default those of the settings (http.agent.name, http.robots.agents). Shape: row.
+first; by default those of the settings (http.agent.name, http.robots.agents).
 """
+
+# Shape: row.
 
 from __future__ import annotations
 

@@ -148,6 +148,10 @@ def test_dump_never_overwrites(crawldb: Path, tmp_path: Path) -> None:
         read(crawldb, dump=tmp_path / "mine")
     with pytest.raises(UsageError):
         read(crawldb, dump=tmp_path / "broken", expr="nosuchcolumn > 1")
+    with pytest.raises(UsageError, match="no condition"):
+        read(crawldb, dump=tmp_path / "broken", expr="score")
+    with pytest.raises(UsageError, match="not a regular expression"):
+        read(crawldb, dump=tmp_path / "broken", regex="(")
     assert not (tmp_path / "broken").exists()
 
 

@@ -1,8 +1,10 @@
 """readdb: read the crawldb: statistics, the best URLs, one URL, or a dump.
 
 Exactly one of -stats, -url, -topN and -dump. Dumps go into a new folder and never into the crawldb. Nutch's labels mean
-what they mean in Nutch: its "Fetch time" is when the URL is due. Shape: relation.
+what they mean in Nutch: its "Fetch time" is when the URL is due.
 """
+
+# Shape: relation.
 
 from __future__ import annotations
 
@@ -160,5 +162,7 @@ def _selection(options: ReadDbOptions, ctx: Context) -> tuple[str, dict[str, Any
     sql = statement(__package__, "rows")
     if options.expr is not None:
         sql = f"select * from ({sql}) where {ctx.engine.expression(options.expr, TABLES['crawldb'])}"
+    if options.regex is not None:
+        ctx.engine.regex(options.regex)
     named = {name: getattr(options, name) for name in ("status", "retry", "regex", "sample")}
     return sql, named

@@ -1,8 +1,9 @@
 """readseg: read segments: list how far they are, print what one says of a URL, or dump one as text.
 
 Exactly one of -list, -get and -dump. A segment that is only partly fetched or parsed is read as far as it goes.
-Shape: relation.
 """
+
+# Shape: relation.
 
 from __future__ import annotations
 
