@@ -6,6 +6,7 @@ Pure functions over plain values; files and layers are layers.py's business.
 from __future__ import annotations
 
 import difflib
+import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -113,7 +114,10 @@ def shown(value: Value) -> str:
     """A value as text that ``from_text`` reads back."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return ",".join(value) if isinstance(value, list) else str(value)
+    if not isinstance(value, list):
+        return str(value)
+    plain = value and value == _WORD_BREAK.split(",".join(value)) and not value[0].startswith("[")
+    return ",".join(value) if plain and all(value) else json.dumps(value, ensure_ascii=False)
 
 
 def wrong_type(name: str, value: object, kind: type[Any], where: str) -> ConfigError:

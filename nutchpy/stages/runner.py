@@ -109,12 +109,18 @@ def _compare_with_last(ctx: Context, rules: Mapping[str, Mapping[str, Any]]) -> 
         was = before.get(name)
         if was is None or was["sha256"] == rule["sha256"]:
             continue
-        change = f"{name}: the last run used {was['source']}, this one {rule['source']}"
+        change = f"{name}: {_change(was, rule)}"
         if rule["shipped"] and not was["shipped"] and not ctx.accept_conf_change:
             raise ConfigError(
                 f"{change}; set NUTCHPY_CONF_DIR, put the rules into {ctx.crawl_dir}/conf, or say --accept-conf-change"
             )
         _log.warning("rules changed since this crawl's last run: %s", change)
+
+
+def _change(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    if was["source"] == now["source"]:
+        return f"the content of {now['source']} (sha256 {was['sha256'][:12]}, now {now['sha256'][:12]})"
+    return f"the last run used {was['source']}, this one {now['source']}"
 
 
 def _check_clock(now: datetime, last: Mapping[str, Any]) -> None:

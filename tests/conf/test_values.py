@@ -81,7 +81,7 @@ def test_nearest_prefers_a_name_that_ends_alike() -> None:
     assert nearest("zzz", known) is None
 
 
-@pytest.mark.parametrize("value", [True, 3, 2.5, "a text", ["a", "b"]])
+@pytest.mark.parametrize("value", [True, 3, 2.5, "a text", ["a", "b"], [], [""], ["a b", "c,d"], ['[x"', "y"]])
 def test_shown_reads_back(value: object) -> None:
     assert from_text("x", shown(value), type(value), "-D") == value  # type: ignore[arg-type]
 

@@ -1,5 +1,6 @@
 """run_stage: settings settled, records written, rules watched, signals turned into Interrupted."""
 
+import hashlib
 import logging
 import sys
 from collections.abc import Callable, Iterator
@@ -162,7 +163,13 @@ def test_changed_rules_are_a_warning(
     run_stage("generate", options, context(tmp_path / "mine"))
     assert "rules changed" not in caplog.text
     run_stage("generate", options, context(rules_in(tmp_path / "mine", "-.\n")))
-    assert "rules changed since this crawl's last run: urlfilter.regex.file" in caplog.text
+    (said,) = [record.getMessage() for record in caplog.records if "rules changed" in record.getMessage()]
+    path = tmp_path / "mine" / "regex-urlfilter.txt"
+    before, after = (hashlib.sha256(rules).hexdigest()[:12] for rules in (b"+.\n", b"-.\n"))
+    change = f"the content of {path} (sha256 {before}, now {after})"
+    assert said == f"rules changed since this crawl's last run: urlfilter.regex.file: {change}"
+    run_stage("generate", options, context(rules_in(tmp_path / "other", "+.\n")))
+    assert f"the last run used {path}, this one {tmp_path / 'other' / path.name}" in caplog.text
 
 
 def test_falling_back_to_shipped_rules_stops_unless_accepted(
