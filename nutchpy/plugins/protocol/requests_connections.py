@@ -28,6 +28,9 @@ _VERSIONS: Final = {10: "1.0", 11: "1.1"}
 
 Pools = dict[str, type[HTTPConnectionPool]]
 
+# http.client refuses an answer of more than a hundred headers; curl does not, and our own limit is on their bytes.
+setattr(http.client, "_MAXHEADERS", 100_000)  # noqa: B010  a name its types do not know
+
 
 class Job:
     """One exchange, what its connection is, and whether it is still wanted."""
