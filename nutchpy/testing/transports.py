@@ -131,11 +131,6 @@ _STATUSES: Final = (
 )
 
 _FRAMING: Final = (
-    _raw(
-        "three hundred headers",
-        _OK + b"".join(b"X-%d: y\r\n" % n for n in range(300)) + b"Content-Length: 4\r\n\r\nbody",
-        success(b"body", *((f"X-{n}", "y") for n in range(300)), ("Content-Length", "4")),
-    ),
     _raw("until close", _OK + b"\r\nbody", success()),
     _raw("http 1.0", b"HTTP/1.0 200 OK\r\n\r\nbody", success()),
     _raw("no reason", b"HTTP/1.1 200\r\n\r\nbody", success()),

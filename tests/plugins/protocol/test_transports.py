@@ -27,7 +27,6 @@ DIFFERENCES: dict[tuple[str, str], tuple[str, Outcome]] = {
         replace(_BY_NAME["length beyond 64 bits"].expected, truncated=None),
     ),
     ("requests", "colon behind the status"): ("http.client wants a number", _BAD),
-    ("requests", "150 headers"): ("http.client reads 100 header lines", Outcome(ProtocolStatus.HEADERS_TOO_LARGE)),
     ("requests", "chunk length beyond 64 bits"): (
         "http.client counts without bound, and takes what comes until the connection ends",
         success(b"body\r\n", ("Transfer-Encoding", "chunked"), truncated="disconnect"),
