@@ -3,7 +3,8 @@
 One line each, oldest first: the first stage still to be run (fetch, parse, updatedb, invertlinks), a TAB, the segment.
 Running that stage and those after it finishes the round; bin/crawl and crawl do so before they generate anything. A
 last line "dedup", TAB, crawldb says that the crawldb was updated since duplicates were last looked for. Segments older
-than crawl.gen.delay are left alone: their URLs may have been listed anew.
+than crawl.gen.delay are left alone: their URLs may have been listed anew. A script that runs all stages in any case,
+since those a segment is through do nothing, asks for the --segments alone.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from pathlib import Path
 from typing import Final
 
 from nutchpy.stages.context import Context, Outcome
-from nutchpy.stages.options import Options, argument
+from nutchpy.stages.options import Options, argument, flag
 from nutchpy.storage.database import Database, Generation
 from nutchpy.storage.parts import PartName, covered
 from nutchpy.storage.runs import read_runs
 from nutchpy.storage.segment import Segment, segments_in
 
-EXAMPLE: Final = "nutchpy unfinished crawl"
+EXAMPLE: Final = """\
+nutchpy unfinished crawl
+for segment in $(nutchpy unfinished crawl --segments); do nutchpy fetch "$segment" && nutchpy parse "$segment"; done"""
 
 STAGES: Final = ("fetch", "parse", "updatedb", "invertlinks")
 
@@ -31,6 +34,7 @@ class UnfinishedOptions(Options):
     """See the module."""
 
     crawl: Path = argument("The crawl folder.")
+    segments: bool = flag("Print the paths of the segments and nothing else.", False, "--segments")
 
     def crawl_dir(self) -> Path:
         """As it is named."""
@@ -49,11 +53,10 @@ def run(options: UnfinishedOptions, ctx: Context) -> Outcome:
     """List them; nothing for a crawl that has not begun."""
     delay = timedelta(milliseconds=ctx.conf.integer("crawl.gen.delay"))
     left = [(found.stage, str(found.segment.path)) for found in unfinished_segments(options.crawl, ctx.now, delay)]
-    if dedup_is_due(options.crawl):
+    if not options.segments and dedup_is_due(options.crawl):
         left.append(("dedup", str(options.crawl / "crawldb")))
-    return Outcome(
-        lines=["\t".join(line) for line in left], data=[{"stage": stage, "path": path} for stage, path in left]
-    )
+    lines = [path if options.segments else f"{stage}\t{path}" for stage, path in left]
+    return Outcome(lines=lines, data=[{"stage": stage, "path": path} for stage, path in left])
 
 
 def unfinished_segments(crawl: Path, now: datetime, delay: timedelta) -> Iterator[Unfinished]:

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from nutchpy.stages.unfinished import dedup_is_due, unfinished_segments
+from nutchpy.conf.layers import defaults
+from nutchpy.stages.context import Context
+from nutchpy.stages.unfinished import UnfinishedOptions, dedup_is_due, run, unfinished_segments
 from nutchpy.storage.database import Database
 from nutchpy.storage.runs import append_run
 from nutchpy.storage.segment import Segment
@@ -102,3 +104,16 @@ def test_dedup_that_found_nothing_counts(tmp_path: Path, exit_code: int, hours: 
 
 def test_dedup_is_not_due_without_a_crawldb(tmp_path: Path) -> None:
     assert not dedup_is_due(tmp_path)
+
+
+def test_segments_alone_for_scripts(tmp_path: Path) -> None:
+    crawldb = make_crawldb(tmp_path / "crawldb", [A])
+    segment = make_segment(tmp_path / "segments", [A], crawldb)
+    with crawldb.locked(), crawldb.replacing("updatedb", NOW, 0) as draft:
+        draft.meta = replace(draft.meta, rows=0)
+    ctx = Context(defaults(), LATER)
+    assert list(run(UnfinishedOptions(tmp_path), ctx).lines) == [
+        f"fetch\t{segment.path}",
+        f"dedup\t{tmp_path}/crawldb",
+    ]
+    assert list(run(UnfinishedOptions(tmp_path, segments=True), ctx).lines) == [str(segment.path)]
