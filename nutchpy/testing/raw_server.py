@@ -62,9 +62,17 @@ Script = Sequence[Action] | Callable[[bytes], Sequence[Action]]
 
 
 class RawServer:
-    """Serves a script on 127.0.0.1 until closed. ``requests`` holds the request heads, in the order they came."""
+    """Serves a script on a loopback address until closed; ``requests`` holds the request heads, in their order."""
 
-    def __init__(self, script: Script, tls: ssl.SSLContext | None = None, *, read_request: bool = True) -> None:
+    def __init__(
+        self,
+        script: Script,
+        tls: ssl.SSLContext | None = None,
+        *,
+        read_request: bool = True,
+        address: str = "127.0.0.1",
+    ) -> None:
+        self._address = address
         self._script = script
         self._tls = tls
         self._read_request = read_request
@@ -73,13 +81,13 @@ class RawServer:
         self._threads: list[threading.Thread] = []
         self.requests: list[bytes] = []
         self.accepted = 0
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self._listener = socket.create_server((address, 0), backlog=128)
         self.port = int(self._listener.getsockname()[1])
         self._start(self._accept)
 
     def url(self, path: str = "/") -> str:
         """The address of a path on this server."""
-        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}{path}"
+        return f"{'https' if self._tls else 'http'}://{self._address}:{self.port}{path}"
 
     def close(self) -> None:
         """Drop all connections and end all threads."""
