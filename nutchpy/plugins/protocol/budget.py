@@ -30,11 +30,14 @@ class BodyBudget:
         """A request has ended: its body is somebody else's."""
         with self._changed:
             self._total -= self._held.pop(token, 0)
-            self.waiting.discard(token)
-            self._changed.notify_all()
+            if self.waiting:
+                self.waiting.discard(token)
+                self._changed.notify_all()
 
     def room(self, token: int, count: int) -> bool:
         """Whether a request may take so many bytes more."""
+        if self._limit < 0 or self._total + count <= self._limit:
+            return True
         with self._changed:
             return self._room(token, count)
 
@@ -48,9 +51,9 @@ class BodyBudget:
 
     def wait(self, token: int, count: int, wanted: Callable[[], bool]) -> None:
         """Return once there is room, or the request is not wanted any more (``wake`` makes it look)."""
+        if self.room(token, count):
+            return
         with self._changed:
-            if self._room(token, count):
-                return
             self.waiting.add(token)
             while wanted() and not self._room(token, count):
                 self._changed.wait()

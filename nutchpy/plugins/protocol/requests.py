@@ -297,7 +297,8 @@ class RequestsTransport:
         prepared.prepare_method("GET")
         prepared.url = job.target.url
         prepared.prepare_headers({name: value.encode() for name, value in headers})
-        prepared.prepare_auth(self._session.auth or (), job.target.url)
+        if self._session.auth:
+            prepared.prepare_auth(self._session.auth, job.target.url)
         return prepared
 
     def _proxy_url(self, job: Job) -> str:

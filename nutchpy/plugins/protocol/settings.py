@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from nutchpy.conf.layers import Conf
 from nutchpy.core.addresses import AddressFilter
@@ -39,7 +40,7 @@ class Proxy:
         return not any(_matches(host.lower(), pattern) for pattern in self.exceptions)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TransportSettings:
     """Settings of one transport, read once."""
 
@@ -64,9 +65,15 @@ class TransportSettings:
 
     def lines(self, options: HostOptions, own: Headers) -> list[tuple[str, str]]:
         """The headers of one request: everyone's, replaced by its host's, replaced by its own."""
+        if not (own or options.headers or self.hosts.rotates):
+            return self._usual
         agent = self.hosts.agent()
         named = request_headers(self.headers, [("User-Agent", agent)]) if agent is not None else self.headers
         return request_headers(request_headers(named, options.headers), own)
+
+    @cached_property
+    def _usual(self) -> list[tuple[str, str]]:
+        return request_headers(self.headers, ())
 
     @classmethod
     def from_conf(cls, conf: Conf) -> TransportSettings:
