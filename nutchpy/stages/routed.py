@@ -10,6 +10,7 @@ import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,6 +23,8 @@ from nutchpy.storage.parts import bucket_part, conform
 from nutchpy.storage.schema import Table
 from nutchpy.storage.spread import Spread
 
+_TOGETHER: Final = 131_072
+
 
 class Routed:
     """Takes rows with a ``bucket_key``; ``files`` are what came of them."""
@@ -33,11 +36,22 @@ class Routed:
         self._shift = 32 - (buckets.bit_length() - 1)
         self._spread = Spread(self._open)
         self._files: dict[int, _File] = {}
+        self._waiting: list[pa.Table] = []
+        self._waits = 0
         self.rows = 0
 
     def write(self, rows: pa.Table) -> None:
         """Put rows aside, each with its bucket's."""
         self.rows += rows.num_rows
+        self._waiting.append(rows)
+        self._waits += rows.num_rows
+        if self._waits >= _TOGETHER:
+            self._divide()
+
+    def _divide(self) -> None:
+        """Rows are divided many at a time: each time costs something per bucket."""
+        rows = pa.concat_tables(self._waiting).combine_chunks()
+        self._waiting, self._waits = [], 0
         if self._shift == 32:
             numbers = pa.repeat(pa.scalar(0, pa.uint32()), rows.num_rows)
         else:
@@ -50,6 +64,8 @@ class Routed:
 
     def by_bucket(self, buckets: int) -> dict[int, list[Path]]:
         """The files of each of so many buckets, for those that rows came for; nothing more may be written."""
+        if self._waiting:
+            self._divide()
         self._spread.end()
         found: dict[int, list[Path]] = {}
         for bucket, file in sorted(self._files.items()):
