@@ -38,7 +38,7 @@ http {{
   log_format records '$msec\t$request_time\t$http_host\t$status\t$request_uri';
   access_log {run}/access.log records;
   server {{ {listens} root {docs}; index index.html; disable_symlinks off;
-    location = /robots.txt {{ return 200 "User-agent: *\\nDisallow: {disallowed}\\n"; }} }}
+    location = /robots.txt {{ return 200 "User-agent: *\\n{disallowed}"; }} }}
 }}
 """
 
@@ -92,14 +92,17 @@ class DocSite:
 
 
 @contextmanager
-def served(run: Path, hosts: Sequence[str] = ("127.0.0.1", "127.0.0.2", "127.0.0.3")) -> Iterator[DocSite]:
-    """Serve the site for a block."""
+def served(
+    run: Path, hosts: Sequence[str] = ("127.0.0.1", "127.0.0.2", "127.0.0.3"), disallowed: Sequence[str] = (DISALLOWED,)
+) -> Iterator[DocSite]:
+    """Serve the site for a block, closed to robots below the paths ``disallowed``."""
     assert NGINX is not None
     run.mkdir(parents=True, exist_ok=True)
     port = _free_port()
     listens = " ".join(f"listen {host}:{port};" for host in hosts)
     conf = run / "nginx.conf"
-    conf.write_text(_CONF.format(run=run, listens=listens, docs=DOCS, disallowed=DISALLOWED))
+    robots = "".join(f"Disallow: {path}\\n" for path in disallowed)
+    conf.write_text(_CONF.format(run=run, listens=listens, docs=DOCS, disallowed=robots))
     with subprocess.Popen([NGINX, "-p", str(run), "-c", str(conf), "-e", str(run / "error.log")]) as server:
         try:
             _wait(hosts[0], port, server)
