@@ -71,15 +71,13 @@ class FetchLoop:
 
     def run(self) -> None:
         """Fetch until everything queued and fed has ended."""
-        now = self._monotonic()
-        self._work((), now)
+        self._work(())
         while True:
-            self._begin(now)
+            self._begin(self._monotonic())
             if self._machine.over:
                 return
-            ready = self._selector.select(self._patience(now))
-            now = self._monotonic()
-            self._work(ready, now)
+            ready = self._selector.select(self._patience(self._monotonic()))
+            self._work(ready)
 
     def stop(self, reason: str, grace: float | None = None) -> None:
         """Begin nothing more; what waits is dropped. Requests in flight may end, or have ``grace`` seconds to."""
@@ -124,10 +122,14 @@ class FetchLoop:
         ready, free = self._machine.queues.next_ready(), self._machine.traffic.free_at
         return None if ready is None else max(ready, free)
 
-    def _work(self, ready: Ready, now: float) -> None:
-        """Let everything work that has something to do, then send the items on that waited for it."""
+    def _work(self, ready: Ready) -> None:
+        """Let everything work that has something to do, then send the items on that waited for it.
+
+        What time it is, is asked after the transfers have worked: answers that came meanwhile ended no earlier.
+        """
         machine = self._machine
         machine.traffic.step(self._sorted(ready))
+        now = self._monotonic()
         for source in machine.sources:
             source.step(now)
         self._send_on(now)

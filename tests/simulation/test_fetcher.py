@@ -448,6 +448,25 @@ def test_the_bandwidth_target_of_a_queue_is_its_own() -> None:
         assert [b - a for a, b in pairwise(starts)] == pytest.approx([1.0] * 9, abs=0.01), "100 bytes a second"
 
 
+def test_answers_that_come_while_others_are_worked_on_end_no_earlier() -> None:
+    run = Run(web_of(2), [f"http://{h}/{n}" for n in range(5) for h in ("h0.test", "h1.test")])
+    step, delivered = run.transport.step, []
+
+    def slow_step(ready: Any) -> Any:
+        done = step(ready)
+        run.clock.seconds += 0.5 * bool(done)
+        delivered.extend((urls.host_of(output.url), run.clock.seconds) for _, output in done)
+        return done
+
+    run.transport.step = slow_step  # type: ignore[method-assign]
+    run.go()
+    delay = run.conf.number("fetcher.server.delay")
+    for host in run.web.hosts:
+        ends = [when for name, when in delivered if name == host][1:]  # the first is its robots.txt
+        starts = run.starts(host)
+        assert all(start - end >= delay - 1e-9 for end, start in zip(ends, starts[1:], strict=False))
+
+
 def test_robots_denials_do_not_cost_a_delay() -> None:
     web = web_of(1)
     web.hosts["h0.test"] = Host(robots=200, robots_body=b"User-agent: *\nDisallow: /\n")
