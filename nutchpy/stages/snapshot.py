@@ -53,7 +53,8 @@ def run(options: SnapshotOptions, ctx: Context) -> Outcome:
         return _streamed(crawl, ctx)
     if options.dest.exists():
         raise UsageError(f"{options.dest} is already there; name another folder, or remove it")
-    aside = options.dest.with_name(f"_{options.dest.name}.{os.getpid()}.tmp")
+    aside = options.dest.with_name(f"_{options.dest.name}.tmp")
+    fs.remove(aside)  # of a snapshot that was killed
     try:
         with _copying(crawl) as entries:
             counters = _copied(entries, aside, ctx)
