@@ -22,8 +22,8 @@ from nutchpy.stages.routed import Routed, routed
 from nutchpy.storage.database import Generation
 from nutchpy.storage.schema import TABLES, Column, Table
 
-_LOOKED, _REASONS, _DUE, _DUE_ROWS, _RANKED, _PENDING = (
-    statement(__package__, name) for name in ("looked", "reasons", "due", "due_rows", "ranked", "pending")
+_LOOKED, _REASONS, _DUE, _DUE_ROWS, _LEAST, _RANKED, _PENDING = (
+    statement(__package__, name) for name in ("looked", "reasons", "due", "due_rows", "least", "ranked", "pending")
 )
 _EXPRESSION: Final = "(true)"
 _CRAWLDB: Final = TABLES["crawldb"]
@@ -34,6 +34,7 @@ _VALUED: Final = Table(
     (*_CRAWLDB.columns[:3], Column("sort_value", pa.float32(), "What it is ranked by.")),
 )
 UNLIMITED: Final = 2**62
+_NONE: Final = float("-inf")
 
 
 @dataclass(frozen=True)
@@ -106,11 +107,11 @@ class Due:
     def ranked(self, first: int, folder: Path, counters: Counters) -> Iterator[pa.RecordBatch]:
         """``url, host, domain, sort_value`` best first, ties by URL. ``first`` is how many will probably do."""
         if self._ranks_by_score():
-            yield from _windows(self.engine, self.looked + _DUE + _RANKED, self.inputs, self.params, first)
+            yield from _windows(self.engine, self.looked + _DUE, self.inputs, self.params, first)
             return
         with routed(folder, _VALUED, 1) as valued:
             self._value(valued, counters)
-            yield from _windows(self.engine, _RANKED, {"due": valued.files()}, {}, first)
+            yield from _windows(self.engine, "", {"due": valued.files()}, {}, first)
 
     def _ranks_by_score(self) -> bool:
         """Whether the scoring filters hand back the score column itself."""
@@ -140,18 +141,25 @@ class Due:
 
 
 def _windows(
-    engine: Engine, sql: str, inputs: Inputs, params: Mapping[str, Any], first: int
+    engine: Engine, due: str, inputs: Inputs, params: Mapping[str, Any], first: int
 ) -> Iterator[pa.RecordBatch]:
-    """Ranked rows, a window at a time: a limit is many times cheaper than to sort all for the sake of the first few."""
-    after: dict[str, Any] = {"resumed": False, "after_value": 0.0, "after_url": ""}
+    """Ranked rows, a window at a time: a limit is many times cheaper than to sort all for the sake of the first few.
+
+    ``due`` are the statement's words that make the relation of that name, when it is none of the inputs.
+    """
+    asked = _used(due + _LEAST, {**params, "size": first})
+    least = engine.table(due + _LEAST, inputs, asked)["least"][0].as_py()
+    least = _NONE if least is None else least
+    after: dict[str, Any] = {"resumed": False, "after_value": 0.0, "after_url": "", "least": least}
     size = first
     while True:
         count = 0
-        for batch in engine.read(sql, inputs, _used(sql, {**params, **after, "size": size})):
+        asked = _used(due + _RANKED, {**params, **after, "size": size})
+        for batch in engine.read(due + _RANKED, inputs, asked):
             count += batch.num_rows
             yield from (batch.slice(start, _CHUNK) for start in range(0, batch.num_rows, _CHUNK))
             last = batch.slice(batch.num_rows - 1).to_pylist()[0]
-            after = {"resumed": True, "after_value": last["sort_value"], "after_url": last["url"]}
+            after = {"resumed": True, "after_value": last["sort_value"], "after_url": last["url"], "least": _NONE}
         if count < size:
             return
         size *= 4

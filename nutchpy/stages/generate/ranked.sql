@@ -2,8 +2,11 @@
 select url, host, domain, sort_value
 from due
 where
-    not $resumed
-    or sort_value < $after_value
-    or (sort_value = $after_value and url > $after_url)
+    sort_value >= $least
+    and (
+        not $resumed
+        or sort_value < $after_value
+        or (sort_value = $after_value and url > $after_url)
+    )
 order by sort_value desc, url
 limit $size
