@@ -12,9 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from nutchpy.conf.layers import defaults
-from nutchpy.core.errors import MissingError, UsageError
+from nutchpy.core.errors import MissingError, NutchpyError, UsageError
 from nutchpy.stages import readdb, readlinkdb, readseg
 from nutchpy.stages.context import Context, Outcome
+from nutchpy.storage.database import Database
 from nutchpy.testing.crawls import LATER, add_fetch, add_parse, make_crawldb, make_linkdb, make_segment
 
 CTX = Context(defaults(), datetime.now(UTC))
@@ -139,6 +140,19 @@ def test_dump_formats(crawldb: Path, tmp_path: Path) -> None:
 def test_an_empty_parquet_dump_is_a_table(crawldb: Path, tmp_path: Path) -> None:
     read(crawldb, dump=tmp_path / "none", format="parquet", status="db_orphan")
     assert pq.read_table(tmp_path / "none" / "part-00000.parquet").num_rows == 0
+
+
+def test_flipped_bits_are_never_an_internal_error(tmp_path: Path) -> None:
+    make_crawldb(tmp_path / "crawldb", [{"url": ROOT, "etag": "an-etag", "metadata": {"k": "v"}}])
+    part = Database(tmp_path / "crawldb", "crawldb").current().parts[0]
+    whole, told = part.read_bytes(), 0
+    for at in range(4, len(whole), 23):
+        part.write_bytes(whole[:at] + bytes([whole[at] ^ 0x80]) + whole[at + 1 :])
+        try:
+            read(tmp_path / "crawldb", url=ROOT)
+        except NutchpyError:
+            told += 1
+    assert told > 10
 
 
 def test_dump_never_overwrites(crawldb: Path, tmp_path: Path) -> None:

@@ -62,7 +62,11 @@ def run(options: ReadDbOptions, ctx: Context) -> Outcome:
     mode = _mode(options)
     with Database(options.crawldb, "crawldb").reading() as generation:
         parts = _readable(generation.parts) if options.skip_damaged else generation.parts
-        return mode(options, ctx, Files(TABLES["crawldb"], parts))
+        try:
+            return mode(options, ctx, Files(TABLES["crawldb"], parts))
+        except (ValueError, KeyError, TypeError):  # what flipped bits may decode to: then the part is named
+            generation.verify()
+            raise
 
 
 def _readable(parts: list[Path]) -> list[Path]:
