@@ -3,15 +3,14 @@
     python tests/benchmarks/soak.py --minutes 60 --rate 25
     python tests/benchmarks/soak.py --minutes 60 --rate 12 --transport requests
 
-The server (faulty.py) fails two requests in a hundred in every way there is. The fetch is the stage as a user runs it, a
-process per list; it is ended by fetcher.timelimit.mins. At the end a line per process and quantity: the mean of the
+The server (faulty.py) fails two requests in a hundred in every way there is. The fetch is the stage as a user runs it,
+a process per list; it is ended by fetcher.timelimit.mins. At the end a line per process and quantity: the mean of the
 first and of the last quarter of the time, and the slope over the last three quarters, an hour. Linux.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import subprocess
 import sys
@@ -86,7 +85,7 @@ def segment_of(folder: Path, found: Sequence[str], lists: int) -> Segment:
 
 def sample(process: psutil.Process) -> Sample:
     """Threads, sockets, open files of all kinds, resident MB."""
-    files = [os.readlink(file) for file in Path(f"/proc/{process.pid}/fd").iterdir() if file.is_symlink()]
+    files = [str(file.readlink()) for file in Path(f"/proc/{process.pid}/fd").iterdir() if file.is_symlink()]
     sockets = sum(name.startswith("socket:") for name in files)
     return process.num_threads(), sockets, len(files), process.memory_info().rss / (1 << 20)
 
