@@ -35,6 +35,11 @@ def let_children_have_signals() -> None:
 let_children_have_signals()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """What is too long for every run."""
+    parser.addoption("--kills", type=int, default=0, help="random moments at which tests/crash kills a fetch")
+
+
 @pytest.fixture
 def mortal() -> Iterator[Mortal]:
     """``mortal(process, seconds=60)``: the process, killed after that time or when the test ends."""

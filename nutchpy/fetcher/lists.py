@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from multiprocessing.connection import wait
 from typing import Final, Protocol
 
 import pyarrow as pa
@@ -90,8 +91,15 @@ def fetch_list(task: Task, caller: Caller) -> ListResult:
         with ExitStack() as stack:
             loop, result = _run(task, caller, stack)
         if not loop.interrupted:
-            merge.merge_small(task.segment, task.number)
+            merge.merge_small(task.segment, task.number, lambda: bool(wait([caller.fileno()], 0)))
         return result
+
+
+def tidy_list(segment: Segment, number: int, wait_lock: float) -> None:
+    """End what a run that was killed had still to do to a list that is fetched whole."""
+    with segment.locked_list(number, wait_lock):
+        merge.repair(segment, number)
+        merge.merge_small(segment, number)
 
 
 def remaining(segment: Segment, number: int) -> int:

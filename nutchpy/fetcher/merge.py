@@ -6,7 +6,7 @@ crawl_fetch, and a merged part makes those it stands for dead the moment it is t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -35,12 +35,14 @@ def repair(segment: Segment, number: int) -> None:
             _merge_table(segment, "crawl_fetch", name, [other for other in committed if name.covers(other)])
 
 
-def merge_small(segment: Segment, number: int) -> None:
-    """Merge runs of small parts that have not been parsed yet."""
+def merge_small(segment: Segment, number: int, stopped: Callable[[], bool] = lambda: False) -> None:
+    """Merge runs of small parts that have not been parsed yet, one after the other until it is ``stopped``."""
     parsed = [name for name, _ in _of_list(segment, "crawl_parse", number)]
     sizes = [(name, _size(segment, name)) for name, _ in _of_list(segment, "crawl_fetch", number)]
     open_parts = [(name, size) for name, size in sizes if not covered(name, parsed)]
     for run in _runs(open_parts):
+        if stopped():
+            return
         merged = PartName(number, run[0].first, run[-1].last)
         for table in ("content", "crawl_fetch"):
             _merge_table(segment, table, merged, run)

@@ -25,7 +25,7 @@ from nutchpy.core.counters import Counters
 from nutchpy.core.errors import UsageError
 from nutchpy.core.version import VERSION
 from nutchpy.fetcher import settings
-from nutchpy.fetcher.lists import ListResult, Task, fetch_list, remaining
+from nutchpy.fetcher.lists import ListResult, Task, fetch_list, remaining, tidy_list
 from nutchpy.fetcher.loop import FetchLoop
 from nutchpy.fetcher.status import FetchStatus, StatusLine
 from nutchpy.fetcher.supervisor import Supervisor
@@ -94,15 +94,19 @@ def run(options: FetchOptions, ctx: Context) -> Outcome:
     segment = Segment(Path(options.segment))
     lists = segment.meta.lists
     work = {number: count for number in range(lists) if (count := remaining(segment, number))}
-    if not work:
-        return Outcome(Counters({"lists": 0}), summary=[f"{segment.path}: every URL has been fetched already"])
-    fs.require_writable(segment.path)
     before = segment.meta.state("fetch")
+    if not work and before == "done":
+        return _nothing_left(segment)
+    fs.require_writable(segment.path)
     unclean = before == "running"
-    started = datetime.now(UTC)
-    segment.record("fetch", state="running", version=VERSION, start=started.isoformat())
+    segment.record("fetch", state="running", version=VERSION, start=_now())
     # Workers of a run that was killed just now need a moment to publish what they have and to end.
     wait = max(ctx.wait_lock, _ORPHANS_SECONDS if unclean else 0.0)
+    for number in set(range(lists)) - set(work):
+        tidy_list(segment, number, wait)
+    if not work:
+        segment.record("fetch", state="done", end=_now())
+        return _nothing_left(segment)
     processes = min(len(work), ctx.conf.integer("fetcher.processes") or os.cpu_count() or 1)
     resumed = before in ("running", "interrupted")
     tasks = [
@@ -110,6 +114,10 @@ def run(options: FetchOptions, ctx: Context) -> Outcome:
     ]
     results = _fetch_all(tasks, processes, ctx, sum(work.values()))
     return _conclude(segment, options, ctx, results)
+
+
+def _nothing_left(segment: Segment) -> Outcome:
+    return Outcome(Counters({"lists": 0}), summary=[f"{segment.path}: every URL has been fetched already"])
 
 
 def _time_limit(ctx: Context) -> float | None:

@@ -87,6 +87,8 @@ class Segment:
     def record(self, stage: str, **facts: Any) -> None:
         """Lay facts about a stage over what ``_meta.json`` says of it (the caller holds the stage's lock)."""
         with lock.exclusive(self.path / ".meta.lock", str(self.path), wait=10):
+            for left in self.path.glob("__meta.json.*.tmp"):  # of one who was killed at this
+                fs.remove(left)
             meta = self.meta
             stages = {**meta.stages, stage: {**meta.stages.get(stage, {}), **facts}}
             fs.write_json(self.path / "_meta.json", asdict(replace(meta, stages=stages)))

@@ -23,7 +23,7 @@ from nutchpy.stages.context import Context, Outcome, Stop
 from nutchpy.stages.fetch import FetchOptions, run
 from nutchpy.stages.runner import run_stage
 from nutchpy.storage.segment import Segment
-from nutchpy.testing.crawls import make_segment, read_table
+from nutchpy.testing.crawls import add_fetch, make_segment, read_table
 from nutchpy.testing.raw_server import RawServer, Reset
 from nutchpy.testing.site import Page, Request, Site, html, missing, redirect, text
 from nutchpy.testing.site_server import AccessLog, SiteServer
@@ -367,6 +367,18 @@ def test_a_fetched_segment_is_left_alone(tmp_path: Path, serve: Callable[..., Si
     assert "fetched already" in outcome.summary[0]
     assert segment.files("crawl_fetch") == parts
     assert len(server.log.paths()) == 1
+
+
+def test_what_was_killed_after_its_last_page_is_ended(tmp_path: Path, serve: Callable[..., SiteServer]) -> None:
+    server = serve({"/0": text("x"), "/1": text("x")})
+    segment = segment_of(tmp_path, server, "/0", "/1")
+    for flush in (0, 1):
+        url = server.url(f"/{flush}")
+        add_fetch(segment, [url], content={url: b"x"}, flush=flush, state="running")
+    assert "fetched already" in fetch(segment).summary[0]
+    assert segment.meta.state("fetch") == "done"
+    assert len(segment.files("crawl_fetch")) == len(segment.files("content")) == 1
+    assert server.log.paths() == []
 
 
 def test_a_signal_ends_the_fetch_and_the_next_goes_on(tmp_path: Path, serve: Callable[..., SiteServer]) -> None:
