@@ -1,152 +1,213 @@
-"""CPU seconds per 1,000 pages of the whole fetch stage, as a user runs it: by hand, not part of the tests.
+"""What the whole fetch stage costs, as a user runs it, beside others who fetch the same pages: by hand, no test.
 
-    python tests/benchmarks/fetch.py --pages 20000 --hosts 1000 --threads 50
+    python tests/benchmarks/fetch.py --scrapy /opt/scrapy/bin/python
+    python tests/benchmarks/fetch.py --only bare curl parts --pages 10000
+    python tests/benchmarks/fetch.py --memory 10000 100000
 
-nginx serves one page of 22 KB under every path on loopback addresses; the stage runs as a process of its own, start-up,
-robots.txt and Parquet output included. Beside it a bare CurlMulti loop over the same URLs; ``--parts`` adds the split
-of the stage's time by part.
+nginx serves pages of 22 KB on a thousand loopback addresses; inject and generate make the fetch lists. Every figure is
+that of a command from its start to its end: imports, robots.txt, Parquet output, all processes. CPU is user and system
+time, peak the most memory its processes held together. *bare* is a CurlMulti loop over the same URLs that asks for no
+robots.txt and keeps nothing; it says how loaded the machine is. Scrapy fetches, extracts links and stores; it is
+compared with fetch, then parse. Linux.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import random
-import resource
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from nutchpy.testing.crawls import make_segment
+import pages
+import pyarrow.parquet as pq
+from costs import Cost, spent
 
-_PARTS = Path(__file__).with_name("parts.py")
-NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/sbin:/bin:/opt/homebrew/bin:/usr/local/bin")
-_CONF = """
-daemon off; pid {run}/nginx.pid; error_log {run}/error.log; worker_processes 1;
-events {{ worker_connections 4096; }}
-http {{
-  client_body_temp_path {run}/b; proxy_temp_path {run}/p; fastcgi_temp_path {run}/f; uwsgi_temp_path {run}/u;
-  scgi_temp_path {run}/s; access_log off; keepalive_requests 100000; default_type text/html;
-  server {{ listen {port} backlog=4096; root {run}/www;
-    location = /robots.txt {{ return 200 "User-agent: *\\nDisallow: /private\\n"; }}
-    location / {{ try_files /page.html =404; }} }}
-}}
-"""
-_BARE = """
-import pycurl, sys
-urls = open(sys.argv[1]).read().split()
-multi = pycurl.CurlMulti(); free = [pycurl.Curl() for _ in range(int(sys.argv[2]))]; n = open_ = 0
-multi.setopt(pycurl.M_MAXCONNECTS, 4 * len(free))
-while n < len(urls) or open_:
-    while free and n < len(urls):
-        c = free.pop(); body = []
-        c.setopt(pycurl.URL, urls[n]); c.setopt(pycurl.WRITEFUNCTION, body.append); n += 1; open_ += 1
-        multi.add_handle(c)
-    multi.select(1.0)
-    multi.perform()
-    _, good, bad = multi.info_read()
-    for c in good + [b[0] for b in bad]:
-        multi.remove_handle(c); free.append(c); open_ -= 1
-"""
+from nutchpy.storage.segment import segments_in
+
+HERE = Path(__file__).parent
+FIGURES = ("bare", "curl", "requests", "parse", "scrapy", "parts")
+SETTINGS = ("http.agent.name=bench", "http.filter.ipaddress.exclude=", "fetcher.server.delay=0")
 
 
-def page(size: int = 22_000) -> bytes:
-    """HTML that compresses as real pages do, about five to one."""
-    rng = random.Random(7)
-    words = ["".join(rng.choices("etaoinshrdlu", k=rng.randint(2, 9))) for _ in range(600)]
-    text = "".join(
-        f"<p class=x><a href=/{rng.randrange(999)}>{' '.join(rng.choices(words, k=9))}</a>" for _ in range(999)
+@dataclass(frozen=True)
+class Crawl:
+    """A folder with a crawl whose fetch lists are made, and the same URLs as a text file."""
+
+    folder: Path
+    urls: Sequence[str]
+    options: argparse.Namespace
+
+    @property
+    def segment(self) -> Path:
+        """The segment as generate left it."""
+        return segments_in(self.folder / "segments")[0].path
+
+    def copy(self, name: str) -> Path:
+        """The segment once more, not yet fetched."""
+        return shutil.copytree(self.segment, self.folder / "copies" / name)
+
+    def words(self, transport: str) -> list[str]:
+        """The stage's options and settings."""
+        settings = [*SETTINGS, f"protocol.http={transport}", *self.options.settings]
+        return ["-threads", str(self.options.threads), *(word for setting in settings for word in ("-D", setting))]
+
+    def fetch(self, transport: str) -> Cost:
+        """The stage; every page must have come."""
+        segment, profile = self.copy(transport), self.options.profile
+        python = [sys.executable, *(["-m", "cProfile", "-o", str(profile)] if profile else [])]
+        cost = spent([*python, "-m", "nutchpy", "fetch", str(segment), *self.words(transport)], self.folder)
+        check(transport, rows(segment / "content"), len(self.urls))
+        return cost
+
+    def parse(self, transport: str) -> Cost:
+        """The stage after fetch."""
+        segment = self.folder / "copies" / transport
+        cost = spent([sys.executable, "-m", "nutchpy", "parse", str(segment)], self.folder)
+        check("parse", rows(segment / "parse_text"), len(self.urls))
+        return cost
+
+    def parts(self, transport: str) -> None:
+        """The split of the fetch stage, from a run of its own."""
+        segment = self.copy(f"{transport}-parts")
+        print(f"  fetch ({transport}) by part, in a run of its own:", flush=True)
+        script = [sys.executable, str(HERE / "parts.py"), str(len(self.urls)), "fetch", str(segment)]
+        subprocess.run([*script, *self.words(transport), "--quiet"], cwd=self.folder, check=True)
+
+    def bare(self) -> Cost:
+        """A CurlMulti loop."""
+        command = [sys.executable, str(HERE / "peer_curl.py"), str(self._listed(self.urls)), str(self.options.threads)]
+        return spent(command, self.folder)
+
+    def scrapy(self, urls: Sequence[str]) -> Cost:
+        """Scrapy, for some of the URLs."""
+        out = self.folder / "scrapy.jsonl"
+        command = [self.options.scrapy, str(HERE / "peer_scrapy.py"), str(self._listed(urls)), str(out)]
+        cost = spent(command, self.folder)
+        with out.open("rb") as lines:
+            check("scrapy", sum(1 for _ in lines), len(urls))
+        return cost
+
+    def _listed(self, urls: Sequence[str]) -> Path:
+        file = self.folder / "urls"
+        file.write_text("\n".join(urls))
+        return file
+
+
+def make_crawl(folder: Path, port: int, count: int, options: argparse.Namespace) -> Crawl:
+    """Inject and generate, as a user does."""
+    urls = [pages.url(n % options.hosts, n // options.hosts, port) for n in range(count)]
+    seeds = folder / "seeds" / "urls.txt"
+    seeds.parent.mkdir(parents=True)
+    seeds.write_text("\n".join(urls))
+    nutchpy = [sys.executable, "-m", "nutchpy"]
+    spent([*nutchpy, "inject", "crawldb", str(seeds)], folder)
+    spent([*nutchpy, "generate", "crawldb", "segments", "-numFetchers", str(options.lists)], folder)
+    crawl = Crawl(folder, urls, options)
+    check("generate", rows(crawl.segment / "crawl_generate"), count)
+    return crawl
+
+
+def rows(table: Path) -> int:
+    """How many rows a table of a segment has."""
+    return sum(pq.read_metadata(part).num_rows for part in table.glob("part-*.parquet"))
+
+
+def check(name: str, found: int, wanted: int) -> None:
+    """A figure for less than everything is none."""
+    if found != wanted:
+        raise SystemExit(f"{name}: {found} pages of {wanted}")
+
+
+def line(name: str, count: int, cost: Cost, bare: Cost | None = None) -> None:
+    """One line of the report."""
+    ratio = f", {cost.cpu / bare.cpu:5.1f} x bare" if bare else ""
+    print(
+        f"{name:20} {cost.cpu / count * 1000:7.3f} CPU s per 1,000 pages, {count / cost.wall:7.0f} pages/s, "
+        f"{cost.peak:5.0f} MB peak{ratio}",
+        flush=True,
     )
-    return f"<!doctype html><title>t</title>{text}".encode()[:size]
 
 
-@contextmanager
-def nginx(run: Path) -> Iterator[int]:
-    """The server, on every loopback address; its port."""
-    (run / "www").mkdir(parents=True)
-    (run / "www" / "page.html").write_bytes(page())
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    conf = run / "nginx.conf"
-    conf.write_text(_CONF.format(run=run, port=port))
-    for folder in (run.parent, run, run / "www"):
-        folder.chmod(0o755)
-    with subprocess.Popen([str(NGINX), "-p", str(run), "-c", str(conf), "-e", str(run / "error.log")]) as server:
-        time.sleep(0.5)
-        try:
-            yield port
-        finally:
-            server.terminate()
+def figures(crawl: Crawl) -> None:
+    """All that are asked for, one after the other."""
+    wanted, count = crawl.options.only, len(crawl.urls)
+    bare = crawl.bare() if "bare" in wanted else None
+    if bare:
+        line("bare CurlMulti", count, bare)
+    whole = None
+    for transport in ("curl", "requests"):
+        if transport in wanted or (transport == "curl" and "parse" in wanted):
+            cost = crawl.fetch(transport)
+            line(f"fetch ({transport})", count, cost, bare)
+            if transport == "curl" and "parse" in wanted:
+                parsed = crawl.parse(transport)
+                whole = cost + parsed
+                line("parse", count, parsed)
+                line("fetch, then parse", count, whole)
+        if transport in wanted and "parts" in wanted and crawl.options.lists == 1:
+            crawl.parts(transport)
+    if "scrapy" in wanted:
+        beside_scrapy(crawl, whole)
 
 
-def spent(command: Sequence[str], cwd: Path) -> tuple[float, float, float]:
-    """CPU seconds, wall seconds and peak MB of a command."""
-    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    with subprocess.Popen(command, cwd=cwd, env=os.environ) as process:
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"{command} ended with {process.returncode}")
-    wall = time.monotonic() - begin
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return cpu, wall, usage.ru_maxrss / 1024
+def beside_scrapy(crawl: Crawl, ours: Cost | None) -> None:
+    """Scrapy's figures, and ours as multiples of its."""
+    python = crawl.options.scrapy
+    if not python or shutil.which(python) is None:
+        print("Scrapy: skipped, no Python that has it (--scrapy or $NUTCHPY_SCRAPY)")
+        return
+    hosts = crawl.options.hosts
+    share = max(1, round(hosts * min(1.0, crawl.options.scrapy_pages / len(crawl.urls))))
+    urls = [url for n, url in enumerate(crawl.urls) if n % hosts < share]
+    cost = crawl.scrapy(urls)
+    line("Scrapy", len(urls), cost)
+    if ours:
+        faster = (cost.wall / len(urls)) / (ours.wall / len(crawl.urls))
+        cheaper = (cost.cpu / len(urls)) / (ours.cpu / len(crawl.urls))
+        print(f"fetch, then parse: {faster:.1f} x Scrapy's pages/s, CPU time 1/{cheaper:.1f} of its", flush=True)
+
+
+def memory(folder: Path, port: int, options: argparse.Namespace) -> None:
+    """Peaks of lists of several lengths."""
+    for transport in [name for name in ("curl", "requests") if name in options.only]:
+        for count in options.memory:
+            crawl = make_crawl(folder / f"{transport}-{count}", port, count, options)
+            line(f"{transport}, {count}", count, crawl.fetch(transport))
+            shutil.rmtree(crawl.folder)
 
 
 def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pages", type=int, default=5_000)
-    parser.add_argument("--hosts", type=int, default=500)
+    parser.add_argument("--pages", type=int, default=20_000)
+    parser.add_argument("--hosts", type=int, default=1_000)
+    parser.add_argument("--links", type=int, default=260, help="links on a page: few make for more text")
     parser.add_argument("--threads", type=int, default=50)
-    parser.add_argument("--lists", type=int, default=1)
-    parser.add_argument("--transport", default="curl")
-    parser.add_argument("--parts", action="store_true", help="the split by part, from one more run")
+    parser.add_argument("--lists", type=int, default=1, help="fetch lists, a process each")
+    parser.add_argument("--only", nargs="+", choices=FIGURES, default=list(FIGURES))
+    parser.add_argument("--scrapy", default=os.environ.get("NUTCHPY_SCRAPY", ""), help="a Python that has Scrapy")
+    parser.add_argument("--scrapy-pages", type=int, default=sys.maxsize, help="fewer for Scrapy, of fewer hosts")
+    parser.add_argument("--memory", nargs="+", type=int, metavar="PAGES", help="only the peaks of such lists")
     parser.add_argument("--profile", type=Path, help="write a cProfile of the stage there")
+    parser.add_argument("--folder", type=Path, help="where to work")
     parser.add_argument("-D", dest="settings", action="append", default=[])
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, nginx(Path(folder) / "nginx") as port:
-        run = Path(folder)
-        hosts = [f"127.0.{n // 250}.{n % 250 + 1}" for n in range(options.hosts)]
-        urls = [f"http://{hosts[n % len(hosts)]}:{port}/p/{n // len(hosts)}" for n in range(options.pages)]
-        lists = [[u for u in urls if hash_of(u) % options.lists == k] for k in range(options.lists)]
-        segment = make_segment(run / "segments", lists)
-        (run / "urls").write_text("\n".join(urls))
-        settings = [
-            "http.agent.name=bench",
-            "http.filter.ipaddress.exclude=",
-            "fetcher.server.delay=0",
-            f"protocol.http={options.transport}",
-            *options.settings,
-        ]
-        python = [sys.executable, *(["-m", "cProfile", "-o", str(options.profile)] if options.profile else [])]
-        words = ["-threads", str(options.threads), *[w for s in settings for w in ("-D", s)]]
-        stage = [*python, "-m", "nutchpy", "fetch", str(segment.path), *words]
-        report("bare CurlMulti", options.pages, spent([sys.executable, "-c", _BARE, "urls", str(options.threads)], run))
-        report(f"fetch ({options.transport})", options.pages, spent(stage, run))
-        if options.parts and options.lists == 1:
-            again = make_segment(run / "again", lists)
-            print("of it, measured on a run of its own:", flush=True)
-            spent([sys.executable, str(_PARTS), "fetch", str(again.path), *words], run)
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        measure(Path(folder), options)
 
 
-def hash_of(url: str) -> int:
-    """The same for every page of a host."""
-    return sum(url.split("/")[2].encode())
-
-
-def report(name: str, pages: int, costs: tuple[float, float, float]) -> None:
-    """One line."""
-    cpu, wall, peak = costs
-    print(
-        f"{name:20} {cpu / pages * 1000:6.3f} CPU s per 1,000 pages, {pages / wall:7.0f} pages/s, {peak:5.0f} MB peak"
-    )
+def measure(folder: Path, options: argparse.Namespace) -> None:
+    """What is asked for, with a server beside it."""
+    with pages.nginx(folder / "nginx", options.links) as port:
+        if options.memory:
+            memory(folder, port, options)
+        else:
+            figures(make_crawl(folder / "crawl", port, options.pages, options))
 
 
 if __name__ == "__main__":
