@@ -17,6 +17,7 @@ FAMILIES: Final[dict[str, str]] = {
     "filtered": "URLs refused by a URL filter, by filter and rule",
     "malformed": "URLs no normalizer could make sense of",
     "plugin_errors": "records on which a plugin raised, by plugin",
+    "rule_timeouts": "URLs left as they were because a normalizer's rule ran out of time, by rule",
     "purged": "rows dropped by a purge setting",
     # generate
     "rows": "rows looked at",
@@ -36,6 +37,7 @@ FAMILIES: Final[dict[str, str]] = {
     "robots": "robots.txt events, by kind",
     "queues": "events by which queues were slowed down, by kind",
     "redirects": "redirects, by what became of them",
+    "slots": "milliseconds in which a request could be in flight, times threads, by how they were spent",
     "dropped": "queued URLs left for a later round, by reason",
     # parse
     "parsed": "pages parsed, by parse status",

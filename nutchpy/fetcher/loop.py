@@ -71,13 +71,13 @@ class FetchLoop:
 
     def run(self) -> None:
         """Fetch until everything queued and fed has ended."""
+        self._machine.slots.woke(self._monotonic())
         self._work(())
         while True:
-            self._begin(self._monotonic())
+            begun = self._begin(self._monotonic())
             if self._machine.over:
                 return
-            ready = self._selector.select(self._patience(self._monotonic()))
-            self._work(ready)
+            self._work(self._sleep(begun))
 
     def stop(self, reason: str, grace: float | None = None) -> None:
         """Begin nothing more; what waits is dropped. Requests in flight may end, or have ``grace`` seconds to."""
@@ -92,18 +92,29 @@ class FetchLoop:
             self.interrupted = True
             self._abandon_at = self._monotonic() + grace
 
-    def _begin(self, now: float) -> None:
-        """Feed the queues, and begin what may begin; not for ever, should all of it end at once."""
+    def _begin(self, now: float) -> int:
+        """Feed the queues, and begin what may begin; not for ever, should all of it end at once. How many that were."""
         machine = self._machine
-        for _ in range(machine.threads * _BEGINNINGS):
+        most = machine.threads * _BEGINNINGS
+        for begun in range(most):
             if machine.feeder.wanting:
                 machine.feeder.feed(now)
             if machine.free <= 0 or machine.output.full or machine.traffic.free_at > now:
-                return
+                return begun
             item = machine.queues.take(now)
             if item is None:
-                return
+                return begun
             machine.pipeline.begin(item, now)
+        return most
+
+    def _sleep(self, begun: int) -> Ready:
+        """Wait for an event, and note what that costs, now that ``begun`` items are on their way."""
+        machine, now = self._machine, self._monotonic()
+        machine.slots.began(begun, now)
+        free, held = machine.free, machine.output.full or machine.traffic.free_at > now
+        ready = self._selector.select(self._patience(now))
+        machine.slots.waited(free, held, now, self._monotonic())
+        return ready
 
     def _patience(self, now: float) -> float | None:
         """Seconds to wait for an event at most; None for ever."""

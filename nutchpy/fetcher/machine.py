@@ -30,6 +30,7 @@ from nutchpy.fetcher.queues import FetchItemQueues, Rested, Slowed, never_asked,
 from nutchpy.fetcher.redirects import RedirectJudge
 from nutchpy.fetcher.robots import RobotsRules
 from nutchpy.fetcher.sink import Output, Sink
+from nutchpy.fetcher.slots import Slots
 from nutchpy.fetcher.status import FetchStatus
 from nutchpy.fetcher.territory import Territory, TextSet
 from nutchpy.fetcher.traffic import Traffic
@@ -99,6 +100,7 @@ class Machine:
     chains: tuple[URLNormalizers, URLFilters]
     robots: RobotsRules
     parsing: ParseSource | None
+    slots: Slots
 
     @property
     def free(self) -> int:
@@ -125,7 +127,7 @@ class Machine:
 
     def counters(self) -> Counters:
         """Everything counted."""
-        merged = self.sink.counters + self.robots.counters
+        merged = self.sink.counters + self.robots.counters + self.slots.counters()
         if self.parsing is not None:
             merged += self.parsing.counters
         for chain in self.chains:
@@ -193,6 +195,7 @@ def build(conf: Conf, world: World, pieces: Iterator[Piece], share: Share) -> Ma
         chains=chains,
         robots=robots,
         parsing=parsing,
+        slots=Slots(threads),
     )
 
 

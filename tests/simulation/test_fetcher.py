@@ -574,3 +574,14 @@ def test_a_long_list_is_simulated_fast() -> None:
     run.selector.on_wait = lambda _: None
     run.go()
     assert run.by_status()["success"] == 20_000
+
+
+def test_slots_are_idle_for_want_of_ready_queues_and_for_no_other_reason() -> None:
+    web = web_of(10, seconds=0.5)
+    run = Run(web, listing(web, 2_000), fetcher__server__delay=1.0, fetcher__threads__fetch=4).go()
+    spent = run.machine.slots.counters()
+    assert sum(spent.values()) == pytest.approx(4_000 * run.clock.seconds, abs=5)
+    assert spent["slots:late_ms"] == spent["slots:held_ms"] == 0
+    asked = sum(e.ended - e.started for e in run.transport.log)
+    assert spent["slots:busy_ms"] == pytest.approx(1000 * asked, rel=0.01)
+    assert spent["slots:idle_ms"] > 0
