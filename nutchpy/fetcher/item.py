@@ -80,6 +80,10 @@ class FetchItem:
     """The transport's name for the request in flight."""
     ips: Sequence[str] = ()
     robots: RobotsAnswer | None = None
+    robots_verdict: str | None = None
+    """What robots.txt says of it, in the words of crawl_fetch."""
+    robots_rule: str | None = None
+    """What decided that."""
     robots_delay: float | None = None
     pause: float = 0.0
     """Seconds its queue rests after this request."""

@@ -44,10 +44,17 @@ class RobotsAnswer:
     """What asking for robots.txt gave: rules, or that the host is put off, or the failure its pages end with."""
 
     robots: rules.Robots | None = None
+    basis: str | None = None
+    """What the rules rest on when there is no robots.txt to read them from."""
+    exempt: bool = False
+    """Nobody asked for it."""
     deferred: str = ""
     retry_after: float | None = None
     """Seconds that the server asks for, when the host is put off."""
     failure: Finish | None = None
+
+
+_EXEMPT: Final = RobotsAnswer(_ALLOW_ALL, exempt=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +109,7 @@ class RobotsRules:
     def known(self, origin: str, host: str) -> RobotsAnswer | None:
         """The rules of an origin; None when it must be asked."""
         if self._settings.allowlist and self._listed(host):
-            return RobotsAnswer(_ALLOW_ALL)
+            return _EXEMPT
         found = self._known.get(origin)
         return found[1] if found is not None and found[0] > self._monotonic() else None
 
@@ -159,7 +166,8 @@ class RobotsRules:
         if policy == "defer":
             asked = retry_after(output.http_status, output.headers, self._wall() / 1e6)
             return RobotsAnswer(deferred=f"robots.txt answers {output.http_status}", retry_after=asked)
-        return RobotsAnswer(_ALLOW_ALL if policy == "allow_all" else _DENY_ALL)
+        everything = _ALLOW_ALL if policy == "allow_all" else _DENY_ALL
+        return RobotsAnswer(everything, basis=f"robots.txt answers {output.http_status}")
 
     def _conclude(self, errand: _Errand, answer: RobotsAnswer) -> None:
         del self._errands[errand.origin]

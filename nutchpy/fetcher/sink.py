@@ -278,6 +278,8 @@ def fetch_row(item: FetchItem, status: Status, reason: ProtocolStatus, message: 
     row["redirect_to"] = redirect.target if redirect else None
     row["repr_url"] = redirect.repr_url if redirect else item.repr_url
     row["content_type"] = item.content_type
+    row["robots"] = item.robots_verdict
+    row["robots_rule"] = item.robots_rule
     row["robots_delay"] = item.robots_delay
     row["redirected_from"] = list(item.redirected_from) or None
     row["queue_delay"] = item.slowed

@@ -161,6 +161,20 @@ _TABLES: Final = (
             Column("elapsed_ms", pa.int32(), "Milliseconds from start to end of the request."),
             Column("bytes", pa.int64(), "Body bytes received on the wire."),
             Column(
+                "robots",
+                pa.string(),
+                "What robots.txt said: `allowed`, `denied`, `unreachable` (it could not be had, so the page was not "
+                "asked for) or `exempt` (`http.robot.rules.allowlist`, not asked); null when it did not come to that.",
+                nullable=True,
+            ),
+            Column(
+                "robots_rule",
+                pa.string(),
+                "What decided that: the line of robots.txt with its number, or how its server answered; "
+                "null when no line speaks of the URL.",
+                nullable=True,
+            ),
+            Column(
                 "robots_delay", pa.float32(), "Crawl-delay of robots.txt in seconds, when it has one.", nullable=True
             ),
             Column(

@@ -161,8 +161,40 @@ def test_robots_txt_is_obeyed_and_asked_for_once(tmp_path: Path, serve: Callable
         "/no": "robots_denied",
     }
     assert "line 2" in found["/no/x"]["message"]
+    assert {path: (row["robots"], row["robots_rule"]) for path, row in found.items()} == {
+        "/a": ("allowed", None),
+        "/no/but": ("allowed", "robots.txt line 3: Allow: /no/but"),
+        "/no/x": ("denied", "robots.txt line 2: Disallow: /no"),
+        "/no": ("denied", "robots.txt line 2: Disallow: /no"),
+    }
     assert sorted(server.log.paths()) == ["/a", "/no/but"]
     assert server.log.paths(robots=True).count("/robots.txt") == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "settings", "said"),
+    [
+        (missing(404), {}, ("allowed", "robots.txt answers 404")),
+        (missing(403), {}, ("allowed", "robots.txt answers 403")),
+        (missing(403), {"http__robots__403__allow": False}, ("denied", "robots.txt answers 403")),
+        (text("Disallow"), {"http__robot__rules__allowlist": ["127.0.0.1"]}, ("exempt", None)),
+        (text("x").after(5.0), {"http__timeout": 300}, ("unreachable", "robots.txt: no answer in 0.6 s")),
+    ],
+)
+def test_what_robots_txt_said_is_recorded(
+    tmp_path: Path, serve: Callable[..., SiteServer], answer: Page, settings: dict[str, Any], said: tuple[str, str]
+) -> None:
+    server = serve({"/robots.txt": answer, "/": text("x")})
+    segment = segment_of(tmp_path, server, "/")
+    fetch(segment, **settings)
+    row = rows(segment)["/"]
+    assert (row["robots"], row["robots_rule"]) == said
+
+
+def test_what_is_no_web_page_has_no_verdict(tmp_path: Path) -> None:
+    segment = make_segment(tmp_path / "segments", ["http://no.invalid/", "gopher://a.test/"])
+    fetch(segment)
+    assert [(row["robots"], row["robots_rule"]) for row in read_table(segment, "crawl_fetch")] == [(None, None)] * 2
 
 
 def test_robots_txt_that_has_moved(tmp_path: Path, serve: Callable[..., SiteServer]) -> None:

@@ -56,6 +56,7 @@ def test_what_would_be_stored_is_told(server: SiteServer) -> None:
     assert "hi" in found[""]["content"]["text"]
     assert found[""]["content"]["request_head"].startswith("GET / HTTP/1.1")
     assert found["no"]["content"] is None
+    assert (found["no"]["robots"], found["no"]["robots_rule"]) == ("denied", "robots.txt line 2: Disallow: /no")
     assert "/no" not in [record.target for record in server.log]
 
 
@@ -63,6 +64,7 @@ def test_in_words(server: SiteServer) -> None:
     lines = list(fetch(server.url("/")).lines)
     assert lines[0] == f"url: {server.url('/')}"
     assert "status: fetch_success" in lines
+    assert "robots: allowed" in lines
     assert any(line.startswith("  Content-Type: text/html") for line in lines)
     heads = list(fetch(server.url("/"), head=True).lines)
     assert (heads[0], "HTTP/1.1 200 OK" in heads) == ("GET / HTTP/1.1", True)

@@ -62,7 +62,7 @@ def old_crawl(crawl: Path) -> Segment:
     for part in parts[: len(parts) // 2]:
         make_older(part, "crawldb", "etag", "last_modified")
     sign(Database(crawl / "crawldb", "crawldb"))
-    make_older(segment.files("crawl_fetch")[0], "crawl_fetch", "repr_url", "robots_delay")
+    make_older(segment.files("crawl_fetch")[0], "crawl_fetch", "repr_url", "robots", "robots_rule", "robots_delay")
     return segment
 
 

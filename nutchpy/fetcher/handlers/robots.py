@@ -7,6 +7,7 @@ from typing import Final
 from nutchpy.core import urls
 from nutchpy.core.counters import Counters
 from nutchpy.core.protocol_status import ProtocolStatus
+from nutchpy.core.robots import RobotsVerdict
 from nutchpy.fetcher.item import FetchItem
 from nutchpy.fetcher.pipeline import PAUSE, PROCEED, Answer, Finish, Unrecorded
 from nutchpy.fetcher.queue import QueueLimits
@@ -41,6 +42,7 @@ class RobotsHandler:
                 self._rules.ask(origin, item)
                 return PAUSE
         if answer.failure is not None:
+            item.robots_verdict, item.robots_rule = "unreachable", answer.failure.message
             return answer.failure
         if answer.deferred:
             return Finish(Unrecorded.DEFERRED, answer.deferred)
@@ -49,9 +51,11 @@ class RobotsHandler:
     def _judge(self, item: FetchItem, answer: RobotsAnswer) -> Answer:
         verdict = self._rules.verdict(answer, item.url)
         item.robots_delay = verdict.crawl_delay
+        item.robots_rule = _basis(answer, verdict)
+        item.robots_verdict = "exempt" if answer.exempt else "allowed" if verdict.allowed else "denied"
         if not verdict.allowed:
             self._counters.add("robots:denied")
-            return Finish(ProtocolStatus.ROBOTS_DENIED, f"robots.txt line {verdict.line}: {verdict.rule}")
+            return Finish(ProtocolStatus.ROBOTS_DENIED, item.robots_rule or "")
         limits = _limits(item)
         pause = limits.pause(verdict.crawl_delay)
         if pause is None:
@@ -62,6 +66,13 @@ class RobotsHandler:
             )
         item.pause = pause
         return PROCEED
+
+
+def _basis(answer: RobotsAnswer, verdict: RobotsVerdict) -> str | None:
+    """The line that decided, or what stands for it."""
+    if answer.basis is not None or verdict.line is None:
+        return answer.basis
+    return f"robots.txt line {verdict.line}: {verdict.rule}"
 
 
 def _limits(item: FetchItem) -> QueueLimits:
