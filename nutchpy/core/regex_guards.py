@@ -12,7 +12,8 @@ from typing import Final
 
 from nutchpy.core import java_charset as charset
 from nutchpy.core.java_needs import beginnings, endings, least, needed, width
-from nutchpy.core.java_tree import At, Expression, Node, Seq, compiled
+from nutchpy.core.java_tree import At, Node, Seq, compiled
+from nutchpy.core.regex_engines import Engines
 
 Find = Callable[[str], bool]
 Candidates = Callable[[Sequence[str]], list[int]]
@@ -37,10 +38,10 @@ class Search:
         return [place for place in self.candidates(texts) if plain(texts[place])]
 
 
-def guarded(expression: Expression) -> Search:
-    """The search for an expression behind the guard that suits it."""
-    node = expression.node
-    plain = _plain(expression)
+def guarded(engines: Engines) -> Search:
+    """The search for an expression behind the guard that suits it. What it asks may raise OutOfTime."""
+    node = engines.expression.node
+    plain = _plain(engines)
     first, last = _ends(node)
     if first in AT_START and (starts := beginnings(node)):
         return _beginning(starts, plain)
@@ -56,19 +57,26 @@ def unguarded(plain: Find) -> Search:
     return Search(plain, plain, lambda texts: list(range(len(texts))))
 
 
-def _plain(expression: Expression) -> Find:
-    """The search, at the beginning or near the end when a match cannot be elsewhere."""
-    pattern = compiled(expression)
-    first, last = _ends(expression.node)
-    wide = width(expression.node)
+def _plain(engines: Engines) -> Find:
+    """The search. On texts short enough it is Python's, at the beginning or near the end when a match must be there."""
+    pattern, node, short, thorough = (
+        compiled(engines.expression),
+        engines.expression.node,
+        engines.short,
+        engines.search,
+    )
+    first, last = _ends(node)
+    wide = width(node)
+    if short < 0:
+        return thorough
     if first in AT_START:
         match = pattern.match
-        return lambda text: match(text) is not None
+        return lambda text: match(text) is not None if len(text) <= short else thorough(text)
     search = pattern.search
     if last in AT_END and wide is not None and wide <= NARROW:
         back = wide + 1  # and a line's end, before which $ matches too
         return lambda text: search(text, max(len(text) - back, 0)) is not None
-    return lambda text: search(text) is not None
+    return lambda text: search(text) is not None if len(text) <= short else thorough(text)
 
 
 def _ends(node: Node) -> tuple[Node, Node]:

@@ -1,6 +1,7 @@
 """Java expressions as fast functions over URLs: ``finder`` asks whether one matches anywhere, ``replacer`` substitutes.
 
-Each is given for one URL and for a column, behind a guard (regex_guards.py): most rules concern few URLs.
+Each is given for one URL and for a column, behind a guard (regex_guards.py): most rules concern few URLs. No search
+hangs (regex_engines.py): one that takes longer than ``seconds`` raises OutOfTime.
 """
 
 from __future__ import annotations
@@ -24,14 +25,17 @@ from nutchpy.core.java_tree import (
     Seq,
     compiled,
 )
+from nutchpy.core.regex_engines import SECONDS, Engines
 from nutchpy.core.regex_guards import Search, guarded
 
+NextMatch = Callable[[str, int], re.Match[str] | None]
 
-def finder(pattern: str) -> Search:
+
+def finder(pattern: str, seconds: float = SECONDS) -> Search:
     """``Matcher.find()``: whether the Java expression matches anywhere in a text."""
     expression = java_regex.parse(pattern)
     compiled(expression)  # so that an error speaks of what was written, not of what was made of it
-    return guarded(replace(expression, node=_trimmed(expression.node)))
+    return guarded(Engines(replace(expression, node=_trimmed(expression.node)), seconds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,23 +56,33 @@ class Substitution:
         return matching
 
 
-def replacer(pattern: str, replacement: str) -> Substitution:
+def replacer(pattern: str, replacement: str, seconds: float = SECONDS) -> Substitution:
     """``Matcher.replaceAll``, with Java's ``$1``, ``${name}`` and backslashes in the replacement."""
     expression = java_regex.parse(pattern)
     template = python_template(replacement, expression)
     expression = replace(expression, node=_literal_first(expression.node))
-    engine, search = compiled(expression), guarded(expression)
+    engines, short = Engines(expression, seconds), compiled(expression)
     if may_be_empty(expression.node):
-        return Substitution(search, lambda text: _replace_all(engine, template, text))
-    substitute = engine.sub
-    return Substitution(search, lambda text: substitute(template, text))
+        return Substitution(
+            guarded(engines), lambda text: _replace_all(_next_match(engines, short, text), template, text)
+        )
+    substitute, harmless = short.sub, engines.short
+
+    def rewrite(text: str) -> str:
+        return substitute(template, text) if len(text) <= harmless else engines.replace(template, text)
+
+    return Substitution(guarded(engines), rewrite)
 
 
-def _replace_all(pattern: re.Pattern[str], template: str, text: str) -> str:
+def _next_match(engines: Engines, short: re.Pattern[str], text: str) -> NextMatch:
+    return short.search if len(text) <= engines.short else engines.search_from
+
+
+def _replace_all(search: NextMatch, template: str, text: str) -> str:
     """``sub`` for matches that may be empty: Java moves on by one character after such a one, Python tries again."""
     parts: list[str] = []
     done = start = 0
-    while start <= len(text) and (found := pattern.search(text, start)):
+    while start <= len(text) and (found := search(text, start)):
         parts += text[done : found.start()], found.expand(template)
         done = found.end()
         start = done + (done == found.start())

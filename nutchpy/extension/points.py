@@ -39,7 +39,10 @@ class URLFilter(Configurable, Protocol):
 
 
 class URLNormalizer(Configurable, Protocol):
-    """Rewrites a URL into the form the crawl uses."""
+    """Rewrites a URL into the form the crawl uses.
+
+    One that counts things of its own has ``take_counters()``: Counters since the last call.
+    """
 
     def normalize(self, url: str, scope: str) -> str | None:
         """The rewritten URL, or None when it is malformed. Must be idempotent.

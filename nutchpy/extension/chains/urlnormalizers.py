@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from nutchpy.conf.layers import Conf
+from nutchpy.core.counters import Counters
 from nutchpy.core.errors import ConfigError
 from nutchpy.extension.chains.guard import Chain, build
 from nutchpy.extension.points import URLNormalizer
@@ -39,7 +40,13 @@ class URLNormalizers(Chain):
         orders = {scope: tuple(_order(conf, scope)) for scope in SCOPES}
         names = dict.fromkeys(name for order in orders.values() for name in order)
         built = dict(zip(names, build("urlnormalizer", names, conf), strict=True))
+        self._plugins = [plugin for _, plugin in built.values()]
         self._chains: dict[str, _Chain] = {scope: [built[name] for name in order] for scope, order in orders.items()}
+
+    def take_errors(self) -> Counters:
+        """What was counted since the last call, by the plugins that count too."""
+        takers = [taker for plugin in self._plugins if (taker := getattr(plugin, "take_counters", None))]
+        return sum((take() for take in takers), super().take_errors())
 
     def normalize(self, url: str, scope: str) -> str | None:
         """The normal form, or None when a normalizer finds the URL malformed."""

@@ -10,18 +10,19 @@ import re
 from typing import Final
 
 from nutchpy.core import java_charset as charset
-from nutchpy.core.java_tree import UNBOUNDED, Alt, Chars, Dot, Expression, JavaRegexError, Node, Repeat, Seq, compiled
-from nutchpy.core.regex_guards import Search, unguarded
+from nutchpy.core.java_tree import UNBOUNDED, Alt, At, Chars, Dot, Expression, JavaRegexError, Node, Repeat, Seq
+from nutchpy.core.regex_engines import SECONDS, Engines
+from nutchpy.core.regex_guards import Search, guarded
 
 _BOUNDS: Final = re.compile(r"\{([0-9]+)(,?)([0-9]*)\}")
 _QUANTIFIERS: Final = {"?": (0, 1), "*": (0, UNBOUNDED), "+": (1, UNBOUNDED)}
 _UNSUPPORTED: Final = {"&": "intersection", "~": "complement", "<": "automata and intervals in <>"}
 
 
-def whole_matcher(pattern: str) -> Search:
+def whole_matcher(pattern: str, seconds: float = SECONDS) -> Search:
     """Whether the expression matches a text as a whole."""
-    match = compiled(Expression(parse(pattern), 0)).fullmatch
-    return unguarded(lambda text: match(text) is not None)
+    whole = Seq((At(r"\A"), parse(pattern), At(r"\Z")))
+    return guarded(Engines(Expression(whole, 0), seconds))
 
 
 def parse(pattern: str) -> Node:

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Final, Self
 
 from nutchpy.core import urls as url_keys
 from nutchpy.core.java_tree import JavaRegexError
+from nutchpy.core.regex_engines import SECONDS, OutOfTime
 from nutchpy.core.regex_guards import Find
 from nutchpy.core.regex_search import finder
 from nutchpy.plugins.rule_text import and_parents, line_error, line_name, numbered_lines, table_host
+from nutchpy.plugins.urlfilter.rules import Lateness
 
 if TYPE_CHECKING:
     from nutchpy.conf.layers import Conf
@@ -47,7 +49,7 @@ class Rules:
         ]
 
 
-def read_rules(text: str, source: str) -> Rules:
+def read_rules(text: str, source: str, seconds: float = SECONDS) -> Rules:
     """The rules of a file. What Nutch passes over with a warning (a rule outside of a block, no rule at all) stops."""
     hosts: dict[str, list[Rule]] = {}
     domains: dict[str, list[Rule]] = {}
@@ -61,7 +63,8 @@ def read_rules(text: str, source: str) -> Rules:
             case ["DenyPath" | "DenyPathQuery" as kind, pattern]:
                 if block is None:
                     raise line_error(source, number, "a rule before the first Host or Domain")
-                block.append(Rule(line_name(source, number), _find(pattern, source, number), kind == "DenyPathQuery"))
+                find = _find(pattern, source, number, seconds)
+                block.append(Rule(line_name(source, number), find, kind == "DenyPathQuery"))
             case _:
                 raise line_error(source, number, "neither Host, Domain, DenyPath nor DenyPathQuery with one word")
     return Rules(hosts, domains)
@@ -73,23 +76,24 @@ def _words(text: str) -> Iterator[tuple[int, list[str]]]:
             yield number, words
 
 
-def _find(pattern: str, source: str, number: int) -> Find:
+def _find(pattern: str, source: str, number: int, seconds: float) -> Find:
     if _EVERYTHING.fullmatch(pattern):
         return lambda _: True
     try:
-        return finder(pattern).find
+        return finder(pattern, seconds).find
     except JavaRegexError as error:
         raise line_error(source, number, f"{pattern}: {error}") from error
 
 
 class FastURLFilter:
-    """Refuses as ``length``, ``path_length``, ``query_length``, ``malformed``, or by the name of the rule."""
+    """Refuses as ``length``, ``path_length``, ``query_length``, ``malformed``, ``<rule>``, ``<rule>.timeout``."""
 
     def __init__(self, rules: Rules, longest: int = -1, longest_path: int = -1, longest_query: int = -1) -> None:
         self._of_host = lru_cache(maxsize=1 << 14)(rules.of)
         self._longest, self._longest_path, self._longest_query = (
             limit if limit >= 0 else sys.maxsize for limit in (longest, longest_path, longest_query)
         )
+        self._late = Lateness()
 
     @classmethod
     def from_text(cls, text: str, source: str) -> Self:
@@ -101,7 +105,7 @@ class FastURLFilter:
         """From ``urlfilter.fast.rules``, else the file ``urlfilter.fast.file``, and ``urlfilter.fast.url.*``."""
         rules = conf.rules("urlfilter.fast.file", "urlfilter.fast.rules")
         return cls(
-            read_rules(rules.text, rules.source),
+            read_rules(rules.text, rules.source, conf.number("urlfilter.rule.timeout")),
             conf.integer("urlfilter.fast.url.max.length"),
             conf.integer("urlfilter.fast.url.path.max.length"),
             conf.integer("urlfilter.fast.url.query.max.length"),
@@ -120,5 +124,10 @@ class FastURLFilter:
         if len(query) - 1 > self._longest_query:
             return "query_length"
         file = path + query
-        rules = self._of_host(str(parsed.hostname))
-        return next((rule.name for rule in rules if rule.find(file if rule.with_query else path)), None)
+        for rule in self._of_host(str(parsed.hostname)):
+            try:
+                if rule.find(file if rule.with_query else path):
+                    return rule.name
+            except OutOfTime:
+                return self._late.reason(rule.name, url)
+        return None

@@ -20,4 +20,5 @@ class IgnoreExemptURLFilter(RegexURLFilter):
     def from_conf(cls, conf: Conf) -> Self:
         """From ``urlfilter.ignoreexempt.rules``, else the file ``db.ignore.external.exemptions.file``."""
         rules = conf.rules("db.ignore.external.exemptions.file", "urlfilter.ignoreexempt.rules")
-        return cls.from_text(rules.text, rules.source, conf.integer("urlfilter.limits.max.url.length"))
+        longest, seconds = conf.integer("urlfilter.limits.max.url.length"), conf.number("urlfilter.rule.timeout")
+        return cls.from_text(rules.text, rules.source, longest, seconds)

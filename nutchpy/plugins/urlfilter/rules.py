@@ -1,11 +1,13 @@
 """The rules of Nutch's regex filters: ``+`` and ``-`` lines, the first that matches decides, none means refused.
 
 Shared by the filters that differ in what a line's expression is (regex, automaton). Sections that begin
-with ``> host-or-domain`` and end with ``<`` hold rules for that host or registered domain alone.
+with ``> host-or-domain`` and end with ``<`` hold rules for that host or registered domain alone. A URL on which a rule
+runs out of time is refused, since nobody knows what the rule would have said.
 """
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -13,13 +15,15 @@ from functools import lru_cache
 
 from nutchpy.core import urls as url_keys
 from nutchpy.core.java_tree import JavaRegexError
-from nutchpy.core.regex_guards import Find, Search
+from nutchpy.core.regex_engines import OutOfTime
+from nutchpy.core.regex_guards import Search
 from nutchpy.plugins.rule_text import line_error, line_name, numbered_lines
 
 Compile = Callable[[str], Search]
 
 TOO_LONG = "length"
 NO_MATCH = "no_match"
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,20 @@ class Rule:
     def verdict(self) -> str | None:
         """What the chain is told when it matches: None to accept, else the reason."""
         return None if self.accept else self.name
+
+
+class Lateness:
+    """What becomes of a rule that runs out of time: a reason of its own, and a line in the log at the first time."""
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+
+    def reason(self, rule: str, url: str) -> str:
+        """``regex-urlfilter.txt:12.timeout``."""
+        if rule not in self._known:
+            self._known.add(rule)
+            _log.warning("rule %s ran out of time on %.200s, which is refused; so will others be", rule, url)
+        return f"{rule}.timeout"
 
 
 def read_rules(text: str, source: str, compiler: Compile) -> list[Rule]:
@@ -65,22 +83,25 @@ def _compiled(pattern: str, compiler: Compile, source: str, number: int) -> Sear
 
 
 class RuleChain:
-    """Rules in order. ``longest`` characters are searched at most, because a rule may take time quadratic in them."""
+    """Rules in order. URLs of more than ``longest`` characters are refused unsearched."""
 
     def __init__(self, rules: Iterable[Rule], longest: int = -1) -> None:
         self.rules = tuple(rules)
         self._longest = longest if longest >= 0 else sys.maxsize
         self._sections = frozenset(rule.section for rule in self.rules if rule.section is not None)
-        self._pairs = self._pairs_of(self.rules)
         self._of_host = lru_cache(maxsize=1 << 14)(self._for_host)
+        self._late = Lateness()
 
     def reject(self, url: str) -> str | None:
-        """None to accept, else the name of the rule that refused, ``no_match``, or ``length``."""
+        """None to accept, else the name of the rule that refused, ``no_match``, ``length``, or ``<rule>.timeout``."""
         if len(url) > self._longest:
             return TOO_LONG
-        for find, verdict in self._of_host(url_keys.host_of(url)) if self._sections else self._pairs:
-            if find(url):
-                return verdict
+        for rule in self._of_host(url_keys.host_of(url)) if self._sections else self.rules:
+            try:
+                if rule.search.find(url):
+                    return rule.verdict
+            except OutOfTime:
+                return self._late.reason(rule.name, url)
         return NO_MATCH
 
     def reject_all(self, urls: Sequence[str]) -> list[str | None]:
@@ -90,23 +111,38 @@ class RuleChain:
         answers: list[str | None] = [NO_MATCH] * len(urls)
         places, left = list(range(len(urls))), list(urls)
         for rule in self.rules:
-            matching, verdict = rule.search.matching(left), rule.verdict
-            if not matching:
-                continue
+            matching, late = self._matching(rule, left)
+            verdict = rule.verdict
             for index in matching:
                 answers[places[index]] = verdict
-            if len(matching) == len(left):
+            for index, reason in late.items():
+                answers[places[index]] = reason
+            decided = {*matching, *late}
+            if len(decided) == len(left):
                 break
-            matched = set(matching)
-            places = [place for index, place in enumerate(places) if index not in matched]
-            left = [url for index, url in enumerate(left) if index not in matched]
+            if decided:
+                places = [place for index, place in enumerate(places) if index not in decided]
+                left = [url for index, url in enumerate(left) if index not in decided]
         return answers
 
-    def _for_host(self, host: str | None) -> list[tuple[Find, str | None]]:
+    def _matching(self, rule: Rule, urls: Sequence[str]) -> tuple[list[int], dict[int, str]]:
+        """The places of the URLs that a rule matches, and the reasons of those it ran out of time on."""
+        try:
+            return rule.search.matching(urls), {}
+        except OutOfTime:
+            return self._matching_singly(rule, urls)
+
+    def _matching_singly(self, rule: Rule, urls: Sequence[str]) -> tuple[list[int], dict[int, str]]:
+        matching, late = [], {}
+        for index, url in enumerate(urls):
+            try:
+                if rule.search.find(url):
+                    matching.append(index)
+            except OutOfTime:
+                late[index] = self._late.reason(rule.name, url)
+        return matching, late
+
+    def _for_host(self, host: str | None) -> list[Rule]:
         """The rules outside of sections and those of this host's, in the order they stand in."""
         names = {None, host, url_keys.registered_domain(host) if host else None}
-        return self._pairs_of(rule for rule in self.rules if rule.section in names)
-
-    @staticmethod
-    def _pairs_of(rules: Iterable[Rule]) -> list[tuple[Find, str | None]]:
-        return [(rule.search.find, rule.verdict) for rule in rules]
+        return [rule for rule in self.rules if rule.section in names]

@@ -5,45 +5,56 @@ The rules run until nothing changes: ``?&&x`` leaves ``?&x`` after one pass of t
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 from xml.parsers import expat
 
+from nutchpy.core.counters import Counters
 from nutchpy.core.errors import ConfigError
 from nutchpy.core.java_tree import JavaRegexError
+from nutchpy.core.regex_engines import SECONDS, OutOfTime
 from nutchpy.core.regex_search import Substitution, replacer
-from nutchpy.plugins.rule_text import line_error
+from nutchpy.plugins.rule_text import line_error, line_name
 from nutchpy.plugins.urlnormalizer.settle import settled
 
 if TYPE_CHECKING:
     from nutchpy.conf.layers import Conf
 
 LONGEST: Final = 4096
-"""Characters of a URL that rules are run over; a user's rule may take time quadratic in them."""
+"""Characters of a URL that rules are run over."""
 _SCOPED_FILE: Final = "urlnormalizer.regex.file."
 _ROOT: Final = "regex-normalize"
+_log = logging.getLogger(__name__)
 
 
-def read_rules(text: str, source: str) -> list[Substitution]:
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A substitution, by the name of the line that its ``<regex>`` begins at."""
+
+    name: str
+    substitution: Substitution
+
+
+def read_rules(text: str, source: str, seconds: float = SECONDS) -> list[Rule]:
     """The rules of a file; ConfigError with file and line for one that is not XML, or has a bad expression."""
-    rules: list[Substitution] = []
+    rules: list[Rule] = []
     for pattern, substitution, line in _Reader(source).read(text):
         try:
-            rules.append(replacer(pattern, substitution))
+            rules.append(Rule(line_name(source, line), replacer(pattern, substitution, seconds)))
         except JavaRegexError as error:
             raise line_error(source, line, f"{pattern} -> {substitution}: {error}") from error
     return rules
 
 
 class RegexURLNormalizer:
-    """``rules`` for all scopes, ``scoped`` in their place for some."""
+    """``rules`` for all scopes, ``scoped`` in their place for some. When one runs out of time, the URL stays."""
 
-    def __init__(
-        self, rules: Sequence[Substitution], scoped: Mapping[str, Sequence[Substitution]] | None = None
-    ) -> None:
+    def __init__(self, rules: Sequence[Rule], scoped: Mapping[str, Sequence[Rule]] | None = None) -> None:
         self._rules = tuple(rules)
         self._scoped = {scope: tuple(own) for scope, own in (scoped or {}).items()}
+        self._late = Counters()
 
     @classmethod
     def from_text(cls, text: str, source: str, scoped: Mapping[str, str] | None = None) -> Self:
@@ -54,21 +65,22 @@ class RegexURLNormalizer:
     def from_conf(cls, conf: Conf) -> Self:
         """From ``urlnormalizer.regex.rules``, else the files ``urlnormalizer.regex.file`` and ``….file.<scope>``."""
         rules = conf.rules("urlnormalizer.regex.file", "urlnormalizer.regex.rules")
-        scoped: dict[str, list[Substitution]] = {}
+        seconds = conf.number("urlnormalizer.regex.timeout")
+        scoped: dict[str, list[Rule]] = {}
         for name in conf:
             if name.startswith(_SCOPED_FILE) and conf.text(name):
                 own = conf.rules(name)
-                scoped[name.removeprefix(_SCOPED_FILE)] = read_rules(own.text, own.source)
-        return cls(read_rules(rules.text, rules.source), scoped)
+                scoped[name.removeprefix(_SCOPED_FILE)] = read_rules(own.text, own.source, seconds)
+        return cls(read_rules(rules.text, rules.source, seconds), scoped)
+
+    def take_counters(self) -> Counters:
+        """What was counted since the last call: ``rule_timeouts:<rule>``."""
+        taken, self._late = self._late, Counters()
+        return taken
 
     def normalize(self, url: str, scope: str) -> str | None:
         """The rewritten URL."""
-        rewritten = url
-        if len(url) > LONGEST:
-            return url
-        for rule in self._scoped.get(scope, self._rules):
-            rewritten = rule(rewritten)
-        return url if rewritten == url else self._settled(url, scope)
+        return url if len(url) > LONGEST else self._settled(url, scope)
 
     def normalize_all(self, urls: Sequence[str], scope: str) -> list[str | None]:
         """``normalize`` over a column, rule by rule; then again over those that a rule changed."""
@@ -76,23 +88,38 @@ class RegexURLNormalizer:
             return [self.normalize(url, scope) for url in urls]
         rewritten = list(urls)
         touched: set[int] = set()
-        for rule in self._scoped.get(scope, self._rules):
-            touched.update(rule.apply(rewritten))
+        try:
+            for rule in self._scoped.get(scope, self._rules):
+                touched.update(rule.substitution.apply(rewritten))
+        except OutOfTime:
+            return [self._settled(url, scope) for url in urls]
         normal: list[str | None] = list(rewritten)
         for place in touched:
             normal[place] = self._settled(urls[place], scope)
         return normal
 
     def _settled(self, url: str, scope: str) -> str:
-        rules = self._scoped.get(scope, self._rules)
+        asked: Rule | None = None
 
         def once(text: str) -> str:
+            nonlocal asked
             if len(text) <= LONGEST:
-                for rule in rules:
-                    text = rule(text)
+                for asked in self._scoped.get(scope, self._rules):
+                    text = asked.substitution(text)
             return text
 
-        return settled(once, url)
+        try:
+            return settled(once, url)
+        except OutOfTime:
+            self._ran_out(asked, url)
+            return url
+
+    def _ran_out(self, rule: Rule | None, url: str) -> None:
+        name = rule.name if rule else "?"
+        counter = f"rule_timeouts:{name}"
+        if not self._late[counter]:
+            _log.warning("rule %s ran out of time on %.200s, which stays as it is; so will others", name, url)
+        self._late.add(counter)
 
 
 @dataclass(slots=True)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from nutchpy.conf.layers import defaults
@@ -59,3 +61,10 @@ def test_the_shipped_rules() -> None:
     given = AutomatonURLFilter.from_conf(defaults())
     assert given.reject("http://a/b?c=d") is None
     assert given.reject("http://a/b.GIF") == "automaton-urlfilter.txt:9"
+
+
+def test_expressions_that_would_hang_do_not() -> None:
+    given = AutomatonURLFilter.from_text("-(a|aa)+!\n+((a+)+b)*(a|aa)*", "automaton")
+    start = time.process_time()
+    assert given.reject("a" * 2000) is None
+    assert time.process_time() - start < 1

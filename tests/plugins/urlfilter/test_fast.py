@@ -60,3 +60,10 @@ def test_lengths() -> None:
     assert given.reject("http://example.org/123456789?123456") == "query_length"
     assert given.reject("http://example.org/1234567890") == "path_length"
     assert given.reject("http://example.org/" + "a" * 30) == "length"
+
+
+def test_a_url_on_which_a_rule_runs_out_of_time_is_refused() -> None:
+    rules = {"urlfilter.fast.rules": "Domain .\n  DenyPath (?=(a+)+!)a", "urlfilter.rule.timeout": 0.01}
+    given = FastURLFilter.from_conf(defaults().with_values(rules))
+    assert given.reject("http://example.org/" + "a" * 1500) == "urlfilter.fast.rules:2.timeout"
+    assert given.reject("http://example.org/b") is None

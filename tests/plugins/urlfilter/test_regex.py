@@ -141,3 +141,24 @@ def test_rules_in_the_setting_come_before_the_file(tmp_path: Path) -> None:
 def test_the_limit_of_length_is_the_limits_filters() -> None:
     conf = defaults().with_values({"urlfilter.limits.max.url.length": "10"})
     assert RegexURLFilter.from_conf(conf).reject("http://a.example/") == "length"
+
+
+def test_a_url_on_which_a_rule_runs_out_of_time_is_refused(caplog: pytest.LogCaptureFixture) -> None:
+    given = RegexURLFilter.from_text("-\\.gif$\n+(?=(a+)+!)a\n+.", SOURCE, seconds=0.01)
+    bad = "http://a/" + "a" * 1500
+    assert given.reject(bad) == "regex-urlfilter.txt:2.timeout"
+    assert given.reject_all(["b", bad, "b.gif", bad, "b!"]) == [
+        None,
+        "regex-urlfilter.txt:2.timeout",
+        "regex-urlfilter.txt:1",
+        "regex-urlfilter.txt:2.timeout",
+        None,
+    ]
+    assert [record.message.count("regex-urlfilter.txt:2") for record in caplog.records] == [1]
+
+
+def test_rules_that_would_hang_do_not() -> None:
+    conf = defaults().with_values({"urlfilter.regex.rules": "-(x+x+)+y\n-^(.*?a){30}!\n+(a|aa)+$\n+."})
+    start = time.process_time()
+    assert RegexURLFilter.from_conf(conf).reject("http://a/" + "a" * 1000 + "x" * 1000) is None
+    assert time.process_time() - start < 1

@@ -6,7 +6,8 @@ import pytest
 
 from nutchpy.conf.layers import Conf, defaults
 from nutchpy.core.errors import ConfigError
-from nutchpy.plugins.urlnormalizer.regex import LONGEST, RegexURLNormalizer
+from nutchpy.extension.chains.urlnormalizers import URLNormalizers
+from nutchpy.plugins.urlnormalizer.regex import LONGEST, RegexURLNormalizer, read_rules
 
 CASES = [
     ("http://a/b.php?PHPSESSID=12&x=1", "http://a/b.php?x=1"),
@@ -115,3 +116,21 @@ def test_an_external_entity_is_not_fetched(tmp_path: Path) -> None:
     head = f'<!DOCTYPE r [<!ENTITY x SYSTEM "{secret.as_uri()}">]>'
     with pytest.raises(ConfigError, match="declares the entity"):
         RegexURLNormalizer.from_text(rules(("&x;", "b"), head=head), "rules.xml")
+
+
+def test_a_url_on_which_a_rule_runs_out_of_time_stays(caplog: pytest.LogCaptureFixture) -> None:
+    text = rules(("x", "y"), ("(?=(a+)+!)a", "b"))
+    normalizer = RegexURLNormalizer(read_rules(text, "/conf/regex-normalize.xml", 0.01))
+    bad = "http://a/x" + "a" * 1500
+    assert normalizer.normalize(bad, "default") == bad
+    assert normalizer.normalize_all(["x", bad, "aa!"], "default") == ["y", bad, "bb!"]
+    assert normalizer.take_counters() == {"rule_timeouts:regex-normalize.xml:3": 2}
+    assert not normalizer.take_counters()
+    assert [record.message.count("regex-normalize.xml:3") for record in caplog.records] == [1]
+
+
+def test_the_chain_counts_the_rule() -> None:
+    given = {"urlnormalizer.regex.rules": rules(("(?=(a+)+!)a", "b")), "urlnormalizer.regex.timeout": 0.01}
+    chain = URLNormalizers.from_conf(defaults().with_values(given))
+    assert chain.normalize("http://a/" + "a" * 1500, "default") == "http://a/" + "a" * 1500
+    assert chain.take_errors() == {"rule_timeouts:urlnormalizer.regex.rules:2": 1}
