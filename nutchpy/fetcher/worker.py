@@ -1,10 +1,8 @@
-"""A worker process: fetches one list for the supervisor whose pipe it was started with, and ends when that closes."""
+"""A worker process: fetches one list for the supervisor whose socket it was begun with, and ends when that closes."""
 
 from __future__ import annotations
 
 import logging
-import signal
-import sys
 from multiprocessing.connection import Connection
 
 from nutchpy.core.counters import Counters
@@ -44,7 +42,6 @@ class Parent:
 
 def main(descriptor: int) -> int:
     """Fetch the list that the first message names."""
-    _leave_signals_to_the_supervisor()
     channel = Channel(Connection(descriptor))
     begin = channel.receive()
     if not isinstance(begin, Begin):
@@ -59,19 +56,9 @@ def main(descriptor: int) -> int:
     return 0
 
 
-def _leave_signals_to_the_supervisor() -> None:
-    """A Ctrl-C reaches the whole process group; the supervisor tells its workers what to do about it."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-
-
 def _portable(error: Exception) -> Exception:
     """An error that pickles, with its trace in words when it was not made on purpose."""
     if isinstance(error, (NutchpyError, OSError)):
         return error
     logging.getLogger(__name__).error("a fetching process failed", exc_info=error)
     return NutchpyError(f"a fetching process failed: {type(error).__name__}: {error}")
-
-
-if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1])))

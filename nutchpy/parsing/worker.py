@@ -10,7 +10,6 @@ import logging
 import os
 import resource
 import select
-import signal
 import threading
 from logging.handlers import QueueHandler
 from multiprocessing.connection import Connection
@@ -40,8 +39,6 @@ class _LogToParent(QueueHandler):
 
 def main(socket: int, board_descriptor: int) -> int:
     """Work until the parent hangs up."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # they reach the whole process group; the parent decides what to do
     threading.Thread(target=_end_with_parent, args=(socket,), daemon=True).start()
     connection = Connection(socket)
     try:

@@ -95,7 +95,7 @@ def samples(pid: int) -> Iterator[tuple[str, Sample]]:
     parent = psutil.Process(pid)
     for process in [parent, *parent.children(recursive=True)]:
         try:
-            kind = "parent" if process.pid == pid else process.cmdline()[2]
+            kind = "parent" if process.pid == pid else process.cmdline()[3]
             yield f"{kind} {process.pid}", sample(process)
         except (psutil.Error, OSError, IndexError):
             continue

@@ -46,7 +46,7 @@ def statuses(pages: list[ParsedPage]) -> list[str]:
 
 
 def children() -> list[psutil.Process]:
-    return [child for child in psutil.Process().children() if "nutchpy.parsing" in child.cmdline()]
+    return [child for child in psutil.Process().children() if "nutchpy.parsing.worker" in child.cmdline()]
 
 
 def test_many_jobs_over_several_workers(wild_conf: Conf) -> None:
