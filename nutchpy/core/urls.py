@@ -1,6 +1,8 @@
 """URL keys: host, registered domain, bucket key and queue key of a URL, and resolution of references.
 
-Parsing is the WHATWG URL standard's (ada); the public suffix list is the one shipped in its wheel, no network.
+Parsing is the WHATWG URL standard's. Two libraries have it: can_ada is fast and a few years behind, ada_url is true to
+the letter and takes five times as long, so it is asked only where the two may differ. The public suffix list is the one
+shipped in its wheel, no network.
 """
 
 from __future__ import annotations
@@ -8,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Final
+from typing import Final, Protocol
 
 import ada_url
 import can_ada
@@ -19,15 +21,82 @@ from nutchpy.core.registered import registered_domain as registered_domain
 CRAWLABLE_SCHEMES: Final = frozenset({"http", "https", "file", "ftp"})
 
 _WEB_SCHEMES: Final = frozenset({"http:", "https:"})
+_KNOWN: Final = ("http:", "https:", "ftp:", "file:", "ws:", "wss:")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _HAS_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+
+
+class Url(Protocol):
+    """A parsed URL, in the standard's parts."""
+
+    @property
+    def href(self) -> str: ...
+    @property
+    def protocol(self) -> str: ...
+    @property
+    def username(self) -> str: ...
+    @property
+    def password(self) -> str: ...
+    @property
+    def host(self) -> str: ...
+    @property
+    def hostname(self) -> str: ...
+    @property
+    def port(self) -> str: ...
+    @property
+    def pathname(self) -> str: ...
+    @property
+    def search(self) -> str: ...
+    @property
+    def hash(self) -> str: ...
+    @property
+    def origin(self) -> str: ...
 
 
 def resolve(base: str, reference: str) -> str | None:
     """``reference`` against ``base`` as a browser does it; None when that is no URL."""
     try:
-        return str(ada_url.join_url(base, reference))
+        return str(ada_url.join_url(_scalar(base), _scalar(reference)))
     except ValueError:
         return None
+
+
+def href(url: str) -> str | None:
+    """The URL as the standard writes it; None when it is none."""
+    try:
+        written: str = can_ada.parse(url).href
+    except (ValueError, TypeError):  # TypeError: a lone surrogate
+        return _exact(url)
+    return _exact(url) if may_differ(written) else written
+
+
+def may_differ(written: str) -> bool:
+    """Whether ada_url may write otherwise what can_ada 3 wrote so.
+
+    Behind a name with a dot at its front it leaves a dot segment (``/a/.b/..``), it does not escape ``^`` in paths, it
+    judges the letters of ``xn--`` labels by older rules, and spaces in paths of schemes that it does not know.
+    """
+    return "/." in written or "^" in written or "xn--" in written or not written.startswith(_KNOWN)
+
+
+def _exact(url: str) -> str | None:
+    parsed = _exactly(url)
+    return None if parsed is None else str(parsed.href)
+
+
+def _exactly(url: str) -> Url | None:
+    try:
+        parsed: Url = ada_url.URL(_scalar(url))
+    except ValueError:
+        return None
+    return parsed
+
+
+def _scalar(text: str) -> str:
+    """Lone surrogates, which no URL can carry, replaced as in browsers."""
+    if text.isascii() or not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 class Resolver:
@@ -60,14 +129,13 @@ class Resolver:
         elif reference.startswith("//"):
             prefix = self._prefixes["//"]
         try:
-            href: str = can_ada.parse(prefix + reference).href
+            written: str = can_ada.parse(prefix + reference).href
         except ValueError:
-            return None
-        # can_ada 3 leaves a dot segment behind a name with a dot at its front: /a/.b/..
-        return resolve(self.base, reference) if "/." in href else href
+            return resolve(self.base, reference)
+        return resolve(self.base, reference) if may_differ(written) else written
 
 
-def _prefixes(base: can_ada.URL) -> dict[str, str]:
+def _prefixes(base: Url) -> dict[str, str]:
     """What to put before a reference, by its first character (and ``//``)."""
     before_fragment = str(base.href).partition("#")[0]
     before_query = before_fragment.partition("?")[0]
@@ -75,17 +143,26 @@ def _prefixes(base: can_ada.URL) -> dict[str, str]:
     return {"": before_fragment, "#": before_fragment, "?": before_query, "/": origin, "//": str(base.protocol)}
 
 
-def parse(url: str) -> can_ada.URL | None:
+def parse(url: str) -> Url | None:
     """The parsed URL, or None when the standard says failure."""
     try:
-        return can_ada.parse(url)
-    except (ValueError, TypeError):  # TypeError: a lone surrogate
-        return None
+        parsed: Url = can_ada.parse(url)
+    except (ValueError, TypeError):
+        return _exactly(url)
+    return _exactly(url) if may_differ(parsed.href) else parsed
 
 
 def host_of(url: str) -> str | None:
     """The lower-case ASCII host (IPv6 in brackets), no port; ``""`` for ``file:``; None when the URL does not parse."""
-    parsed = parse(url)
+    try:
+        host: str = can_ada.parse(url).hostname
+    except (ValueError, TypeError):
+        return _exact_host(url)
+    return _exact_host(url) if "xn--" in host else host
+
+
+def _exact_host(url: str) -> str | None:
+    parsed = _exactly(url)
     return None if parsed is None else str(parsed.hostname)
 
 

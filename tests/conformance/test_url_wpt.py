@@ -6,9 +6,6 @@ from conformance import corpora
 
 from nutchpy.core import urls
 
-PUNYCODE = "can_ada 3 carries an ada that still refuses labels which are no valid punycode; ada_url 4 lets them pass"
-EXPECTED_FAILURES = dict.fromkeys(("175", "176", "177", "178", "179", "180", "426"), PUNYCODE)
-
 
 def passes(case: corpora.Case) -> bool:
     if case["base"] is not None:
@@ -18,7 +15,7 @@ def passes(case: corpora.Case) -> bool:
 
 
 def test_web_platform_tests() -> None:
-    corpora.check("url_wpt_http_subset", passes, EXPECTED_FAILURES)
+    corpora.check("url_wpt_http_subset", passes, {})
 
 
 def test_the_quick_resolver_gives_the_same() -> None:

@@ -45,9 +45,8 @@ class BasicURLNormalizer:
     def __init__(self, form: HostForm | None = None, *, trim_dot: bool = False) -> None:
         self._form = form
         self._trim_dot = trim_dot
-        international = "(?![^/]*xn--)" if form else ""
         dotted = r"(?![^/:]*\.[:/])" if trim_dot else ""
-        self._plain = re.compile(f"https?://{international}{dotted}{_PLAIN}").fullmatch
+        self._plain = re.compile(f"https?://(?![^/]*xn--){dotted}{_PLAIN}").fullmatch
 
     @classmethod
     def from_conf(cls, conf: Conf) -> Self:
@@ -68,17 +67,16 @@ class BasicURLNormalizer:
         for url in urls:
             try:
                 href = parse(url).href
-            except (ValueError, TypeError):  # TypeError: a lone surrogate
-                add(None)
+            except (ValueError, TypeError):
+                add(self._rewritten(url))
                 continue
             is_plain = plain(href) and href.find("//", 8) < 0 and href.find("/.", 8) < 0
-            add(href if is_plain else self._rewritten(url, href))
+            add(href if is_plain else self._rewritten(url))
         return normal
 
-    def _rewritten(self, url: str, href: str) -> str | None:
-        if "/." in href:  # can_ada 3 leaves a dot segment behind a name with a dot at its front: /a/.b/..
-            href = url_keys.resolve(url, "") or href
-        parts = Parts.of(href)
+    def _rewritten(self, url: str) -> str | None:
+        href = url_keys.href(url)
+        parts = Parts.of(href) if href is not None else None
         if parts is None or parts.scheme not in url_keys.CRAWLABLE_SCHEMES:
             return None
         tidy = replace(parts, path=_tidy(_SLASHES.sub("/", parts.path)), query=_tidy(parts.query), fragment="")
