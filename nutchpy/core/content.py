@@ -62,3 +62,5 @@ class ProtocolOutput:
     """Request line and headers as sent, without secrets; None when nobody wants to keep them."""
     response_head: bytes | None = None
     """Status line and headers of the final answer as they came, the empty line included."""
+    ended: float | None = field(default=None, compare=False)
+    """When it was over, by ``time.monotonic``: delays count from here. None: when the loop gets to hear of it."""

@@ -126,13 +126,16 @@ class FetchItemQueues:
         """When the next item may be requested; None when it is not time that is waited for."""
         return self._ready[0][0] if self._next() is not None else None
 
-    def release(self, item: FetchItem, now: float, pause: float | None) -> None:
-        """Free the item's slot: a request ended now and the queue rests ``pause`` seconds, or (None) none went out."""
+    def release(self, item: FetchItem, now: float, pause: float | None, ended: float | None = None) -> None:
+        """Free the item's slot: its request ended (at ``ended``, else now) and the queue rests ``pause`` seconds.
+
+        None: no request went out, there is nothing to rest from.
+        """
         queue = self._give_back(item)
         if pause is None:
             queue.release_unused()
         else:
-            queue.release(now, pause)
+            queue.release(now if ended is None else ended, pause)
         self._reschedule(queue, now)
 
     def rest_until(self, queue_id: str, until: float, now: float) -> None:
@@ -141,10 +144,10 @@ class FetchItemQueues:
         queue.next_fetch_time = max(queue.next_fetch_time, until)
         self._reschedule(queue, now)
 
-    def fail(self, item: FetchItem, now: float) -> list[FetchItem] | None:
-        """Free the slot of a request that failed now; when it was one failure too many, what is dropped, else None."""
+    def fail(self, item: FetchItem, now: float, ended: float | None = None) -> list[FetchItem] | None:
+        """Free the slot of a request that failed; when it was one failure too many, what is dropped, else None."""
         queue = self._give_back(item)
-        queue.release(now, item.pause)
+        queue.release(now if ended is None else ended, item.pause)
         exhausted = queue.failed() and queue.id not in self.blocked
         self._reschedule(queue, now)
         return self.block(queue.id, "exceptions") if exhausted else None

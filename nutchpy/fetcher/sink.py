@@ -106,8 +106,9 @@ class Sink:
         """Note the end of a page request: its time, and its queue's slot is free."""
         item.fetch_time = max(self._wall(), (item.row.get("fetch_time") or 0) + 1)
         if item.queue is not None:
-            status = item.output.protocol_status if item.output is not None else ProtocolStatus.FAILED
-            self._release(item, status, now)
+            output = item.output
+            status = output.protocol_status if output is not None else ProtocolStatus.FAILED
+            self._release(item, status, now, output.ended if output is not None else None)
 
     def settle(self, item: FetchItem, finish: Finish, now: float) -> None:
         """End an attempt: record it, or put it back, or drop it."""
@@ -136,15 +137,15 @@ class Sink:
         for item in items:
             self.drop(item.queue_id, reason, 1)
 
-    def _release(self, item: FetchItem, status: ProtocolStatus, now: float) -> None:
+    def _release(self, item: FetchItem, status: ProtocolStatus, now: float, ended: float | None = None) -> None:
         asked = self._pace(item, status, now) if item.requested and item.queue is not None else None
         limits = item.queue.limits if item.queue is not None else None
         if status in FAILURES:
-            waiting = self._queues.fail(item, now)
+            waiting = self._queues.fail(item, now, ended)
             if waiting is not None:
                 self._give_up(item.queue_id, waiting)
         else:
-            self._queues.release(item, now, item.pause if item.requested else None)
+            self._queues.release(item, now, item.pause if item.requested else None, ended)
         if asked is not None and limits is not None:
             self._heed(item.queue_id, asked, limits, now)
 

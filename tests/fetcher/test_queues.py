@@ -46,6 +46,21 @@ def test_the_next_is_ready_a_delay_after_the_end() -> None:
     assert qs.take(8.0) is not None
 
 
+def test_a_delay_counts_from_the_end_even_when_it_is_heard_of_later() -> None:
+    qs = queues()
+    fill(qs, "a", "a")
+    first = qs.take(0.0)
+    assert first is not None
+    qs.release(first, 3.0, 5.0, ended=2.5)
+    assert qs.next_ready() == 7.5
+    second = qs.take(7.5)
+    assert second is not None
+    second.pause = 5.0
+    fill(qs, "a")
+    qs.fail(second, 9.0, ended=8.0)
+    assert qs.next_ready() == 13.0
+
+
 def test_a_denial_makes_the_next_ready_at_once() -> None:
     qs = queues()
     fill(qs, "a", "a")

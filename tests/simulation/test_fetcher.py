@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from itertools import pairwise
@@ -465,6 +465,26 @@ def test_answers_that_come_while_others_are_worked_on_end_no_earlier() -> None:
         ends = [when for name, when in delivered if name == host][1:]  # the first is its robots.txt
         starts = run.starts(host)
         assert all(start - end >= delay - 1e-9 for end, start in zip(ends, starts[1:], strict=False))
+
+
+def test_delays_count_from_the_end_of_a_request_where_the_transport_tells_it() -> None:
+    run = Run(web_of(2), [f"http://{h}/{n}" for n in range(5) for h in ("h0.test", "h1.test")])
+    step, ended = run.transport.step, []
+
+    def slow_step(ready: Any) -> Any:
+        done = [(token, replace(output, ended=run.clock.seconds)) for token, output in step(ready)]
+        ended.extend((urls.host_of(output.url), run.clock.seconds) for _, output in done)
+        run.clock.seconds += 0.5 * bool(done)
+        return done
+
+    run.transport.step = slow_step  # type: ignore[method-assign]
+    run.go()
+    delay = run.conf.number("fetcher.server.delay")
+    for host in run.web.hosts:
+        ends = [when for name, when in ended if name == host][1:]
+        rests = [start - end for end, start in zip(ends, run.starts(host)[1:], strict=False)]
+        assert all(delay - 1e-9 <= rest <= delay + 0.5 for rest in rests)
+        assert min(rests) == pytest.approx(delay)
 
 
 def test_robots_denials_do_not_cost_a_delay() -> None:

@@ -103,11 +103,15 @@ class CurlTransport:
         for key, events in ready:
             read = pycurl.CSELECT_IN if events & selectors.EVENT_READ else 0
             write = pycurl.CSELECT_OUT if events & selectors.EVENT_WRITE else 0
-            self._multi.socket_action(key.fd, read | write)
+            _, running = self._multi.socket_action(key.fd, read | write)
+            if running < len(self._in_flight):
+                # At once: what ended first need not wait for the others to have its delay counted.
+                self._collect(time.monotonic())
         now = time.monotonic()
         if self._timer is not None and self._timer <= now:
             self._timer = None
             self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
+            now = time.monotonic()
         self._collect(now)
         self._expire(now)
         self._let_go_on(now)

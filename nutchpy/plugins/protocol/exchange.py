@@ -123,6 +123,7 @@ class Exchange:
             http_version=self.http_version,
             request_head=self.request_head,
             response_head=None if lost else self.response_head,
+            ended=now,
         )
 
     def admits(self, ip: str) -> bool:

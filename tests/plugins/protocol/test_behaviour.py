@@ -130,6 +130,18 @@ def test_output_tells_url_address_version_bytes_and_times(client: MakeClient, se
     assert output.timings_ms["connect"] <= output.timings_ms["first_byte"]
 
 
+def test_each_answer_has_its_own_end_however_many_are_worked_on_at_once(client: MakeClient, serve: Serve) -> None:
+    server = serve([Wait(0.02), Send(OK)])
+    before = time.monotonic()
+    fetcher = client()
+    tokens = [fetcher.start(PlainRequest(server.url(f"/{n}"))) for n in range(4)]
+    fetcher.step(0.001)
+    time.sleep(0.2)
+    ends = [output.ended for output in fetcher.wait(tokens).values()]
+    assert len(set(ends)) == 4
+    assert all(end is not None and before + 0.02 < end < time.monotonic() for end in ends)
+
+
 def test_heads_are_kept_as_they_were_without_secrets(client: MakeClient, serve: Serve) -> None:
     answer = b"HTTP/1.1 200 Fine  indeed\r\nX-A:  1\r\nx-a: 2\r\nContent-Length: 4\r\n\r\n"
     server = serve([Send(b"HTTP/1.1 103 Early\r\nLink: x\r\n\r\n" + answer + b"body")])
