@@ -1,9 +1,10 @@
 """How much of the time that politeness asks for a fetch takes, and whether any delay is broken: by hand.
 
-    python tests/benchmarks/politeness.py
+    python -m tests.benchmarks.politeness
 
-Three fetch lists (flat, Zipf, one giant host), 1, 2 and 4 processes, one and three requests at a time per queue; the
-server's log has the last word. *ideal* is the largest of n × (delay + service) over the hosts. Linux.
+Three fetch lists (flat, Zipf, one giant host) by name over a simulated web, in 1, 2 and 4 processes, one and three
+requests at a time per queue. *ideal* is the largest of rounds × (delay + service) over the hosts, *wall* the whole
+command, start-up included; the server's log has the last word on delays.
 """
 
 from __future__ import annotations
@@ -12,88 +13,132 @@ import argparse
 import subprocess
 import sys
 import tempfile
+import time
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import pairwise
+from dataclasses import dataclass
 from pathlib import Path
 
 from nutchpy.testing.crawls import make_segment
-from nutchpy.testing.site import Site, text
-from nutchpy.testing.site_server import Access, SiteServer
+from tests.simweb.graph import Web
+from tests.simweb.process import Served, served
+from tests.simweb.server import Hit
 
 DELAY = 0.2
+LATENCY = 0.02
 TOLERANCE = 0.001
-LISTS = {
-    "flat": [20] * 40,
-    "zipf": [max(1, 60 // rank) for rank in range(1, 80)],
-    "giant": [60, *[2] * 100],
-}
+HOSTS = 400
+LISTS = ("flat", "zipf", "giant")
 
 
-def fetch(folder: Path, urls: Sequence[str], processes: int, parallel: int) -> None:
-    """The stage, as a user runs it."""
-    hosts = list(dict.fromkeys(url.split("/")[2] for url in urls))
-    lists = [[u for u in urls if hosts.index(u.split("/")[2]) % processes == k] for k in range(processes)]
-    segment = make_segment(folder, lists)
+@dataclass(frozen=True)
+class Judgement:
+    """What a log says. Seconds."""
+
+    first: float
+    last: float
+    ideal: float
+    broken: int
+    shortest: float  # rest that a host was given
+
+
+def counts(name: str, most: int, pages: int) -> list[int]:
+    """Pages per host: ``most`` at most, about ``pages`` together."""
+    if name == "flat":
+        return [most] * max(1, round(pages / most))
+    if name == "giant":
+        return [most, *[2] * (HOSTS - 1)]
+    found: list[int] = []
+    while len(found) < HOSTS and sum(found) < pages:
+        found.append(max(1, most // (len(found) + 1)))
+    return found
+
+
+def lists_of(web: Web, hosts: Sequence[int], processes: int) -> list[list[str]]:
+    """Fetch lists as generate writes them: a host in one of them, hosts interleaved."""
+    lists: list[list[str]] = [[] for _ in range(processes)]
+    for page in range(max(hosts)):
+        for host, count in enumerate(hosts):
+            if page < count:
+                lists[host % processes].append(web.url(host, page))
+    return lists
+
+
+def fetch(served: Served, folder: Path, lists: Sequence[Sequence[str]], parallel: int, more: Sequence[str]) -> float:
+    """The stage, as a user runs it; the seconds it takes."""
+    segment = make_segment(folder / "segments", lists)
     settings = [
-        "http.agent.name=bench",
-        "http.filter.ipaddress.exclude=",
+        *served.settings(),
         f"fetcher.server.delay={DELAY}",
         f"fetcher.server.min.delay={DELAY}",
         f"fetcher.threads.per.queue={parallel}",
-        f"fetcher.processes={processes}",
+        f"fetcher.processes={len(lists)}",
+        *more,
     ]
     words = [word for setting in settings for word in ("-D", setting)]
     command = [sys.executable, "-m", "nutchpy", "fetch", str(segment.path), "-threads", "100", "--quiet", *words]
+    begin = time.monotonic()
     subprocess.run(command, check=True, cwd=folder, capture_output=True)
+    return time.monotonic() - begin
 
 
-def judge(log: Sequence[Access], parallel: int) -> tuple[float, float, int]:
-    """Seconds taken, seconds that politeness asks for, delays broken."""
-    hosts: dict[str, list[Access]] = defaultdict(list)
-    for record in log:
-        if record.target != "/robots.txt":
-            hosts[record.host].append(record)
-    taken = ideal = 0.0
-    broken = 0
-    for records in hosts.values():
-        records.sort(key=lambda record: record.started)
-        service = sum(record.ended - record.started for record in records) / len(records)
-        rounds = -(-len(records) // parallel)
-        ideal = max(ideal, (rounds - 1) * (DELAY + service))
-        taken = max(taken, records[-1].started - records[0].started)
-        if parallel == 1:
-            broken += sum(b.started - a.ended < DELAY - TOLERANCE for a, b in pairwise(records))
-    return taken, ideal, broken
+def judge(log: Sequence[Hit], parallel: int) -> Judgement:
+    """Look at every request for a page: how long before it the one before it had ended."""
+    hosts: dict[str, list[Hit]] = defaultdict(list)
+    for hit in log:
+        if hit.path != "/robots.txt":
+            hosts[hit.host].append(hit)
+    ideal, broken, shortest = 0.0, 0, float("inf")
+    for hits in hosts.values():
+        service = sum(hit.ended - hit.started for hit in hits) / len(hits)
+        ideal = max(ideal, -(-len(hits) // parallel) * (DELAY + service) - DELAY)
+        rests = rests_of(sorted(hits, key=lambda hit: hit.started), parallel)
+        broken += sum(rest < DELAY - TOLERANCE for rest in rests)
+        shortest = min([shortest, *rests])
+    return Judgement(min(hit.started for hit in log), max(hit.ended for hit in log), ideal, broken, shortest)
+
+
+def rests_of(hits: Sequence[Hit], parallel: int) -> list[float]:
+    """For each request, how long ago the last one that had ended, ended; nothing when more ran than may."""
+    rests = []
+    for number, hit in enumerate(hits):
+        before = hits[max(0, number - 2 * parallel) : number]
+        ended = [hit.started - other.ended for other in before if other.ended <= hit.started]
+        running = sum(other.ended > hit.started for other in before)
+        rests += [0.0] if running >= parallel else [min(ended)] if ended else []
+    return rests
 
 
 def main() -> None:
     """Run all combinations and print a line each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--lists", nargs="*", default=list(LISTS), choices=list(LISTS))
+    parser.add_argument("--lists", nargs="*", default=LISTS, choices=LISTS)
     parser.add_argument("--processes", nargs="*", type=int, default=[1, 2, 4])
     parser.add_argument("--parallel", nargs="*", type=int, default=[1, 3])
+    parser.add_argument("--seconds", type=float, default=60, help="that each list takes, ideally")
+    parser.add_argument("--rate", type=float, default=100, help="pages per second of flat and Zipf lists")
+    parser.add_argument("-D", dest="settings", action="append", default=[])
     options = parser.parse_args()
-    pages = {f"/{page}": text("x") for page in range(max(max(counts) for counts in LISTS.values()))}
-    with SiteServer(Site(pages), bind="0.0.0.0") as server:
-        for name in options.lists:
-            urls = [
-                f"http://127.0.8.{host + 1}:{server.port}/{page}"
-                for page in range(max(LISTS[name]))
-                for host, count in enumerate(LISTS[name])
-                if page < count
-            ]
-            for processes in options.processes:
-                for parallel in options.parallel:
-                    server.log.clear()
-                    with tempfile.TemporaryDirectory() as folder:
-                        fetch(Path(folder), urls, processes, parallel)
-                    taken, ideal, broken = judge(list(server.log), parallel)
-                    print(
-                        f"{name:6} {processes} processes, {parallel} at a time: {taken:6.2f} s, ideal {ideal:6.2f}, "
-                        f"{taken / ideal:.3f} of it, {broken} delays broken",
-                        flush=True,
-                    )
+    print("list  processes at-a-time  pages   wall s  ideal s  ratio  start s  end s  shortest rest s  broken")
+    for name in options.lists:
+        for processes in options.processes:
+            for parallel in options.parallel:
+                most = round(options.seconds / (DELAY + LATENCY) * parallel)
+                hosts = counts(name, most, round(options.seconds * options.rate))
+                web = Web(hosts=HOSTS, pages=HOSTS * most, zipf=0, latency=LATENCY, latency_spread=1.0)
+                lists = lists_of(web, hosts, processes)
+                with tempfile.TemporaryDirectory() as folder:
+                    run = Path(folder)
+                    with served(web, run / "hits") as it:
+                        begin = time.monotonic()
+                        wall = fetch(it, run, lists, parallel, options.settings)
+                    told = judge(it.hits(), parallel)
+                print(
+                    f"{name:5} {processes:9} {parallel:9} {sum(hosts):6} {wall:8.2f} {told.ideal:8.2f} "
+                    f"{wall / told.ideal:6.3f} {told.first - begin:8.2f} {begin + wall - told.last:6.2f} "
+                    f"{told.shortest:16.4f} {told.broken:7}",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":
