@@ -15,7 +15,7 @@ parse, such as ``http:`` without a host, and what has another scheme than http, 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Self
 
@@ -34,9 +34,11 @@ _RESOLVED: Final = "2[DE]|3[0-9]|[46][1-9A-F]|[57][0-9A]|5F|7E"
 _PLAIN: Final = rf"[^#@%{_RAW}]*+(?:%(?!{_RESOLVED})[0-9A-F]{{2}}[^#@%{_RAW}]*+)*+"
 """What follows the slashes of a web URL in the standard's form, when it is in ours too or has ``//`` in it."""
 
-_REWRITE: Final = re.compile(rf"%[0-9A-Fa-f]{{2}}|[%{_RAW}]")
+_HAS_RAW: Final = re.compile(f"[{_RAW}]")
+_ESCAPED: Final = str.maketrans({char: f"%{ord(char):02X}" for char in "[]^`{|}"})
+_REWRITE: Final = re.compile(rf"%(?!(?!{_RESOLVED})[0-9A-F]{{2}})[0-9A-Fa-f]{{2}}|(?:%(?![0-9A-Fa-f]{{2}}))+")
+"""Escapes that are not in our form, and ``%`` that begin none, many at once."""
 _SLASHES: Final = re.compile("/{2,}")
-_UNRESERVED: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
 class BasicURLNormalizer:
@@ -99,16 +101,26 @@ def _trimmed(host: str) -> str | None:
 
 
 def _tidy(text: str) -> str:
-    return _REWRITE.sub(_rewritten_escape, text)
+    if _HAS_RAW.search(text):
+        text = text.translate(_ESCAPED)
+    return _REWRITE.sub(_rewritten_escape, text) if "%" in text else text
 
 
 def _rewritten_escape(found: re.Match[str]) -> str:
-    """An escape resolved or in upper case; a character that must be escaped, escaped."""
-    text = found[0]
-    if len(text) == 1:
-        return f"%{ord(text):02X}"
-    char = chr(int(text[1:], 16))
-    return char if char in _UNRESERVED else text.upper()
+    """An escape resolved or in upper case, or escapes of ``%``."""
+    return _REWRITTEN.get(found[0]) or "%25" * len(found[0])
+
+
+def _rewritten_escapes() -> Iterator[tuple[str, str]]:
+    for point in range(256):
+        plain = chr(point)
+        form = plain if plain.isascii() and (plain.isalnum() or plain in "-._~") else f"%{point:02X}"
+        for first in {f"{point:02X}"[0], f"{point:02x}"[0]}:
+            for second in {f"{point:02X}"[1], f"{point:02x}"[1]}:
+                yield f"%{first}{second}", form
+
+
+_REWRITTEN: Final = dict(_rewritten_escapes())
 
 
 def _has_authority(url: str) -> bool:
