@@ -39,17 +39,21 @@ class Waker:
         self._read.setblocking(False)
         self._write.setblocking(False)
         selector.register(self._read, EVENT_READ, self)
+        self._called = False
+        """It has been, and has not noticed yet: what is done until it does, it will see without another byte."""
 
     def wake(self) -> None:
         """Make the loop look around; safe from any thread, also after the loop has ended."""
-        with suppress(OSError):  # full: it will wake anyway; closed: no one is left to wake
-            self._write.send(b"\0")
+        if not self._called:
+            self._called = True
+            with suppress(OSError):  # full: it will wake anyway; closed: no one is left to wake
+                self._write.send(b"\0")
 
     def notice(self) -> None:
         """Take the bytes; being awake is enough."""
         with suppress(BlockingIOError):
-            while self._read.recv(4096):
-                pass
+            self._read.recv(4096)
+        self._called = False
 
     def close(self) -> None:
         """Let go of the sockets."""

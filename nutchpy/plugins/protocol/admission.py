@@ -37,6 +37,11 @@ class Target:
     """What requests to this host carry besides."""
 
     @property
+    def scheme(self) -> str:
+        """``http`` or ``https``."""
+        return self.url.partition(":")[0]
+
+    @property
     def tunnelled(self) -> bool:
         """Whether the proxy only passes bytes on, to a server that speaks TLS."""
         return self.proxied and self.url.startswith("https:")

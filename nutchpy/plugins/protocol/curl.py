@@ -7,7 +7,6 @@ address filter. Bodies come as they were coded, for the decoder both transports 
 
 from __future__ import annotations
 
-import resource
 import selectors
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -37,8 +36,6 @@ _EVENTS: Final = {
     pycurl.POLL_OUT: selectors.EVENT_WRITE,
     pycurl.POLL_INOUT: selectors.EVENT_READ | selectors.EVENT_WRITE,
 }
-_KEPT_CONNECTIONS: Final = 24
-"""Connections kept open, per request in flight: a host that is asked every few seconds finds its own again."""
 
 
 class CurlTransport:
@@ -63,7 +60,7 @@ class CurlTransport:
         self._multi = pycurl.CurlMulti()
         self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
         self._multi.setopt(pycurl.M_TIMERFUNCTION, self._set_timer)
-        self._multi.setopt(pycurl.M_MAXCONNECTS, _kept_connections(settings.threads))
+        self._multi.setopt(pycurl.M_MAXCONNECTS, settings.kept_connections())
 
     @classmethod
     def from_conf(cls, conf: Conf) -> Self:
@@ -218,10 +215,3 @@ class CurlTransport:
             output = transfer.expire(Failure(ProtocolStatus.TIMEOUT, expiry[1]), now)
             self._release(transfer)
             self._done.append((token, output))
-
-
-def _kept_connections(threads: int) -> int:
-    """As many as are of use, but not so many that other files could not be opened."""
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _KEPT_CONNECTIONS * threads
-    return wanted if files == resource.RLIM_INFINITY else max(threads, min(wanted, files // 2))

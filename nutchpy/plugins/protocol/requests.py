@@ -8,7 +8,6 @@ that does not come back even then (a name look-up cannot be broken off) is left 
 from __future__ import annotations
 
 import importlib.util
-import ssl
 import threading
 import time
 import warnings
@@ -18,14 +17,12 @@ from selectors import BaseSelector, SelectorKey
 from typing import Any, Final, Self
 from urllib.parse import quote
 
-import certifi
 import requests
-import requests.adapters
 import urllib3.exceptions
-from urllib3.util.ssl_ import create_urllib3_context
+from requests.structures import CaseInsensitiveDict
 
 from nutchpy.conf.layers import Conf
-from nutchpy.core.content import ProtocolOutput
+from nutchpy.core.content import Headers, ProtocolOutput
 from nutchpy.core.errors import PluginError
 from nutchpy.core.protocol_status import ProtocolStatus
 from nutchpy.extension.points import Request
@@ -33,48 +30,16 @@ from nutchpy.plugins.protocol.admission import admit
 from nutchpy.plugins.protocol.budget import BodyBudget
 from nutchpy.plugins.protocol.deadlines import Agenda, Deadlines
 from nutchpy.plugins.protocol.exchange import Exchange, Failure
-from nutchpy.plugins.protocol.hosts import Certificate
+from nutchpy.plugins.protocol.hosts import Certificate, HostOptions
+from nutchpy.plugins.protocol.requests_adapter import GuardedAdapter
 from nutchpy.plugins.protocol.requests_auth import digest_answer
-from nutchpy.plugins.protocol.requests_connections import Job, Pools, pools
+from nutchpy.plugins.protocol.requests_connections import Job
 from nutchpy.plugins.protocol.requests_errors import failure_of
 from nutchpy.plugins.protocol.settings import Proxy, TransportSettings
 
 _READ: Final = 65536
-_KEPT_CONNECTIONS: Final = 4
-"""Hosts whose connections are kept open, per request in flight."""
 _GRACE: Final = 1.0
 """Seconds a thread has to come back once its socket is shut."""
-
-
-class GuardedAdapter(requests.adapters.HTTPAdapter):
-    """An adapter whose connections judge addresses and can be broken off. Mount another one and it is your watch."""
-
-    def __init__(
-        self, connection_pools: Pools, threads: int, verify: bool, certificate: Certificate | None = None
-    ) -> None:
-        self._connection_pools = connection_pools
-        self._context = _tls_context(verify, certificate)
-        super().__init__(pool_connections=_KEPT_CONNECTIONS * threads, pool_maxsize=threads)
-
-    def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
-        """As requests' own, with our pools."""
-        super().init_poolmanager(*arguments, **options)
-        self.poolmanager.pool_classes_by_scheme = self._connection_pools
-
-    def build_connection_pool_key_attributes(self, *arguments: Any, **options: Any) -> Any:
-        """As requests' own, with one TLS context for all: reading the certificates takes 10 ms of each connection."""
-        host, tls = super().build_connection_pool_key_attributes(*arguments, **options)
-        return host, {"ssl_context": self._context, "cert_reqs": tls["cert_reqs"]}
-
-    def cert_verify(self, *arguments: Any, **options: Any) -> None:
-        """Nothing more to set: the context knows."""
-
-    def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
-        """As requests' own, with our pools unless they are those of a SOCKS proxy."""
-        manager = super().proxy_manager_for(proxy, **options)
-        if proxy.startswith("http"):
-            manager.pool_classes_by_scheme = self._connection_pools
-        return manager
 
 
 class RequestsTransport:
@@ -94,6 +59,8 @@ class RequestsTransport:
         self._workers = 0
         self._closing = False
         self._session = self.make_session()
+        self._last_headers: tuple[HostOptions, CaseInsensitiveDict[Any]] | None = None
+        """Those of the last request that had none of its own: most are alike."""
         self._certified: dict[Certificate, GuardedAdapter] = {}
         self._certified_lock = threading.Lock()
 
@@ -112,7 +79,7 @@ class RequestsTransport:
         session = requests.Session()
         session.trust_env = False
         session.headers.clear()
-        adapter = GuardedAdapter(pools(self._current), self._settings.threads, self._settings.verify)
+        adapter = GuardedAdapter(self._current, self._settings)
         session.mount("http://", adapter)
         session.mount("https://", adapter)
         return session
@@ -252,7 +219,7 @@ class RequestsTransport:
                 exchange.deadlines.received(time.monotonic())
                 self._budget.wait(exchange.token, len(data), lambda: job.wanted)
                 exchange.deadlines.received(time.monotonic())
-                if not exchange.body(data):
+                if not exchange.body(data) or response.raw.length_remaining == 0:
                     break
         finally:
             response.close()
@@ -286,36 +253,35 @@ class RequestsTransport:
             return self._session.get_adapter(job.target.url)
         with self._certified_lock:
             if certificate not in self._certified:
-                mine = pools(self._current), self._settings.threads, self._settings.verify, certificate
-                self._certified[certificate] = GuardedAdapter(*mine)
+                self._certified[certificate] = GuardedAdapter(self._current, self._settings, certificate)
             return self._certified[certificate]
 
     def _prepared(self, job: Job) -> requests.PreparedRequest:
         """The request as it is to be sent: not by requests' own preparation, which rewrites the URL."""
         prepared = requests.PreparedRequest()
-        headers = self._settings.lines(job.target.options, job.exchange.request.headers)
-        prepared.prepare_method("GET")
+        prepared.method = "GET"
         prepared.url = job.target.url
-        prepared.prepare_headers({name: value.encode() for name, value in headers})
+        prepared.headers = self._headers(job.target.options, job.exchange.request.headers)
         if self._session.auth:
             prepared.prepare_auth(self._session.auth, job.target.url)
         return prepared
+
+    def _headers(self, options: HostOptions, own: Headers) -> CaseInsensitiveDict[Any]:
+        """The headers of a request, each time others: adapters and auth may change them."""
+        if own or self._settings.hosts.rotates:
+            return _as_sent(self._settings.lines(options, own))
+        last = self._last_headers
+        if last is None or last[0] is not options:
+            last = self._last_headers = options, _as_sent(self._settings.lines(options, own))
+        return last[1].copy()
 
     def _proxy_url(self, job: Job) -> str:
         proxy = self._settings.proxy
         return _with_credentials(proxy) if proxy is not None and job.target.proxied else ""
 
 
-def _tls_context(verify: bool, certificate: Certificate | None) -> ssl.SSLContext:
-    context = create_urllib3_context()
-    if certificate is not None:
-        context.load_cert_chain(certificate.file, certificate.key, certificate.password or None)
-    if verify:
-        context.load_verify_locations(certifi.where())
-    else:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    return context
+def _as_sent(headers: Headers) -> CaseInsensitiveDict[Any]:
+    return CaseInsensitiveDict({name: value.encode() for name, value in headers})
 
 
 def _limit(seconds: float) -> float | None:

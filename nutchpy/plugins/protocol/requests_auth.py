@@ -16,9 +16,11 @@ _DIGEST: Final = "digest "
 
 def digest_answer(credentials: Credentials | None, response: requests.Response, url: str) -> str | None:
     """The Authorization header that a challenge asks for; None when there is none, or nobody to answer it."""
+    if credentials is None or response.status_code != _UNAUTHORIZED:
+        return None
     challenge = response.headers.get("www-authenticate", "")
     at = challenge.lower().find(_DIGEST)
-    if credentials is None or response.status_code != _UNAUTHORIZED or at < 0:
+    if at < 0:
         return None
     auth = HTTPDigestAuth(credentials.username, credentials.password)
     auth.init_per_thread_state()

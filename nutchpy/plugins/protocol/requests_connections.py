@@ -10,6 +10,7 @@ import contextlib
 import functools
 import http.client
 import os
+import queue
 import socket
 import threading
 import time
@@ -24,12 +25,33 @@ from nutchpy.plugins.protocol.admission import Target
 from nutchpy.plugins.protocol.exchange import Exchange, Failure, headers_of, lengths_of
 from nutchpy.plugins.protocol.requests_errors import BadHead
 
+_BUFFER: Final = 32768
 _VERSIONS: Final = {10: "1.0", 11: "1.1"}
 
 Pools = dict[str, type[HTTPConnectionPool]]
 
 # http.client refuses an answer of more than a hundred headers; curl does not, and our own limit is on their bytes.
 setattr(http.client, "_MAXHEADERS", 100_000)  # noqa: B010  a name its types do not know
+
+
+class Grip:
+    """A descriptor of our own for a connection's socket: the other one changes hands, and closes.
+
+    It is closed when neither the connection nor a job holds it any more.
+    """
+
+    __slots__ = ("_descriptor",)
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._descriptor = os.dup(sock.fileno())
+
+    def __del__(self) -> None:
+        os.close(self._descriptor)
+
+    def shut(self) -> None:
+        """Break the connection off under whatever hands it is in."""
+        with socket.socket(fileno=os.dup(self._descriptor)) as sock, contextlib.suppress(OSError):
+            sock.shutdown(socket.SHUT_RDWR)  # an error: not connected (yet, or any more)
 
 
 class Job:
@@ -45,7 +67,7 @@ class Job:
         self.reused = False
         """It went out on a connection that had served others, and may have gone stale."""
         self._lock = threading.Lock()
-        self._socket: socket.socket | None = None
+        self._grip: Grip | None = None
 
     @property
     def stale(self) -> bool:
@@ -57,35 +79,47 @@ class Job:
         """Whether somebody waits for it, and in time."""
         return self.expired is None and not self.abandoned
 
-    def bind(self, descriptor: int) -> None:
-        """Remember the connection's socket, by a descriptor of our own: the other one changes hands, and closes."""
+    def bind(self, grip: Grip) -> None:
+        """Remember how to break the connection off."""
         with self._lock:
-            self._let_go()
-            self._socket = socket.socket(fileno=os.dup(descriptor))
+            self._grip = grip
             if self.expired is not None or self.abandoned:
-                self._shut()
+                grip.shut()
 
     def shut(self, failure: Failure | None) -> None:
         """Break the connection off under the worker's hands; None abandons the job."""
         with self._lock:
             self.expired = self.expired or failure
             self.abandoned = self.abandoned or failure is None
-            self._shut()
+            if self._grip is not None:
+                self._grip.shut()
 
     def release(self) -> None:
         """The worker is done with the connection."""
         with self._lock:
-            self._let_go()
+            self._grip = None
 
-    def _shut(self) -> None:
-        if self._socket is not None:
-            with contextlib.suppress(OSError):  # not connected (yet, or any more)
-                self._socket.shutdown(socket.SHUT_RDWR)
 
-    def _let_go(self) -> None:
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
+class _Socket(socket.socket):
+    """A socket that asks the kernel less: each call lets another thread run, and then waits for its turn again."""
+
+    def settimeout(self, value: float | None) -> None:
+        """Set it, unless it stands."""
+        if value != self.gettimeout():
+            super().settimeout(value)
+
+    def makefile(self, mode: Any = "r", buffering: int | None = None, **options: Any) -> Any:
+        """As any socket's, with room for the head and most bodies."""
+        return super().makefile(mode, _BUFFER if buffering is None else buffering, **options)
+
+
+class Kept(queue.LifoQueue[Any]):
+    """A host's connections that nobody uses. Holds nothing in place of those that might come, as urllib3 would."""
+
+    def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
+        """Keep a connection."""
+        if item is not None:
+            super().put(item, block, timeout)
 
 
 class _HeadTap:
@@ -103,7 +137,8 @@ class _HeadTap:
         if line:
             now = time.monotonic()
             self._exchange.deadlines.received(now)
-            self._exchange.note("first_byte", now)
+            if not self._bytes:
+                self._exchange.note("first_byte", now)
         self._bytes += len(line)
         if self._bytes > self._exchange.settings.header_limit:
             self._exchange.too_large = True
@@ -158,6 +193,8 @@ class _Watched(HTTPConnection):
 
     current: Callable[[], Job]
     """The job the calling thread works on."""
+    grip: Grip | None = None
+    ip: str | None = None
 
     def _new_conn(self) -> socket.socket:
         job = self.current()
@@ -177,10 +214,10 @@ class _Watched(HTTPConnection):
         job = self.current()
         forwarded = job.target.proxied and not job.target.tunnelled
         job.reused = self.sock is not None
-        if self.sock is not None:
+        if self.grip is not None:
             job.exchange.deadlines.connected()
-            job.exchange.ip = self.sock.getpeername()[0]
-            job.bind(self.sock.fileno())
+            job.exchange.ip = self.ip
+            job.bind(self.grip)
         super().putrequest(method, job.target.url if forwarded else job.target.path, *arguments, **options)
 
     def _send_output(self, *arguments: Any, **options: Any) -> None:
@@ -196,6 +233,10 @@ class _Watched(HTTPConnection):
         self.response_class = functools.partial(_Response, self.current().exchange)  # type: ignore[assignment]
         return super().getresponse()
 
+    def close(self) -> None:
+        super().close()
+        self.grip = None
+
     def _note(self, step: str) -> None:
         self.current().exchange.note(step, time.monotonic())
 
@@ -209,8 +250,8 @@ def pools(current: Callable[[], Job]) -> Pools:
     plain = type("Connection", (_Watched,), {"current": staticmethod(current)})
     secure = type("TLSConnection", (_WatchedTLS,), {"current": staticmethod(current)})
     return {
-        "http": type("Pool", (HTTPConnectionPool,), {"ConnectionCls": plain}),
-        "https": type("TLSPool", (HTTPSConnectionPool,), {"ConnectionCls": secure}),
+        "http": type("Pool", (HTTPConnectionPool,), {"ConnectionCls": plain, "QueueCls": Kept}),
+        "https": type("TLSPool", (HTTPSConnectionPool,), {"ConnectionCls": secure, "QueueCls": Kept}),
     }
 
 
@@ -238,18 +279,20 @@ def _connect(connection: _Watched, job: Job, addresses: Sequence[str]) -> socket
 
 
 def _open(connection: _Watched, job: Job, ip: str) -> socket.socket:
-    sock = socket.socket(socket.AF_INET6 if ":" in ip else socket.AF_INET, socket.SOCK_STREAM)
+    sock = _Socket(socket.AF_INET6 if ":" in ip else socket.AF_INET, socket.SOCK_STREAM)
     try:
         for option in connection.socket_options or ():
             sock.setsockopt(*option)
-        limit = connection.timeout
-        sock.settimeout(limit if isinstance(limit, (int, float)) else None)
-        job.bind(sock.fileno())
+        limit = job.exchange.request.timeouts.connect
+        sock.settimeout(limit if limit > 0 else None)
+        connection.grip = Grip(sock)
+        job.bind(connection.grip)
         sock.connect((ip, connection.port))
+        sock.settimeout(None)
     except OSError:
         sock.close()
         raise
-    job.exchange.ip = ip
+    job.exchange.ip = connection.ip = ip
     job.exchange.note("connect", time.monotonic())
     return sock
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Final
 
 from nutchpy.conf.layers import Conf
 from nutchpy.core.addresses import AddressFilter
@@ -13,6 +15,8 @@ from nutchpy.core.errors import ConfigError
 from nutchpy.extension.decoder import ACCEPT_ENCODING
 from nutchpy.plugins.protocol.hosts import HostOptions, Hosts, secret
 
+_KEPT_CONNECTIONS: Final = 24
+"""Connections kept open, per request in flight: a host that is asked every few seconds finds its own again."""
 _LINE_BREAKS = str.maketrans("", "", "\r\n\0")
 
 
@@ -70,6 +74,12 @@ class TransportSettings:
         agent = self.hosts.agent()
         named = request_headers(self.headers, [("User-Agent", agent)]) if agent is not None else self.headers
         return request_headers(request_headers(named, options.headers), own)
+
+    def kept_connections(self, descriptors: int = 1) -> int:
+        """How many are kept open: as many as are of use, but not so many that other files could not be opened."""
+        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = _KEPT_CONNECTIONS * self.threads
+        return wanted if files == resource.RLIM_INFINITY else max(self.threads, min(wanted, files // (2 * descriptors)))
 
     @cached_property
     def _usual(self) -> list[tuple[str, str]]:

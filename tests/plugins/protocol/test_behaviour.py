@@ -171,6 +171,25 @@ def test_connections_are_reused_and_nothing_carries_over(client: MakeClient, ser
     assert server.accepted == 1
 
 
+def test_connections_of_many_hosts_are_kept(client: MakeClient, serve: Serve) -> None:
+    server = serve([Send(OK), Again()])
+    fetcher = client({"fetcher.threads.fetch": 1})
+    for number in [*range(20), *range(20)]:
+        url = f"http://h{number}.invalid:{server.port}/"
+        assert fetcher.fetch(PlainRequest(url, pinned_ips=("127.0.0.1",))).content == b"body"
+    assert server.accepted == 20
+
+
+def test_a_kept_connection_is_broken_off_in_time_and_not_kept_then(client: MakeClient, serve: Serve) -> None:
+    server = serve(lambda head: [Wait(5)] if b"/late" in head else [Send(OK), Again()])
+    fetcher = client()
+    hurried = PlainTimeouts(first_byte=0.2)
+    assert fetcher.fetch(PlainRequest(server.url("/"), timeouts=hurried)).content == b"body"
+    assert fetcher.fetch(PlainRequest(server.url("/late"), timeouts=hurried)).protocol_status is ProtocolStatus.TIMEOUT
+    assert fetcher.fetch(PlainRequest(server.url("/"), timeouts=hurried)).content == b"body"
+    assert server.accepted == 2
+
+
 def test_a_kept_connection_that_died_is_replaced(client: MakeClient, serve: Serve) -> None:
     server = serve([Send(OK)])
     fetcher = client()
