@@ -87,7 +87,8 @@ def _read(value: str, agents: Sequence[str], *, scoped: bool) -> RobotsDirective
             scope = word[:-1] if scoped else scope
         elif scope in ours:
             names.update(_MEANS.get(word, (word,) if word in _KNOWN else ()))
-            dates.extend(date for date in (http_date(argument or ""),) if date is not None)
+            if argument and (date := http_date(argument)) is not None:
+                dates.append(date)
     return RobotsDirectives(frozenset(names), min(dates, default=None))
 
 
