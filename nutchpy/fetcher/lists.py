@@ -23,7 +23,7 @@ from nutchpy.fetcher.dns import ThreadedLookups
 from nutchpy.fetcher.limits import Hung, Reporter, Throughput, TimeLimit
 from nutchpy.fetcher.loop import FetchLoop, Waker
 from nutchpy.fetcher.machine import Machine, Share, Source, World, build
-from nutchpy.fetcher.output import SegmentOutput
+from nutchpy.fetcher.output import SegmentOutput, unwritable
 from nutchpy.fetcher.recent import recent_requests
 from nutchpy.fetcher.refilter import Refilter
 from nutchpy.fetcher.sink import FAILURES
@@ -91,8 +91,15 @@ def fetch_list(task: Task, caller: Caller) -> ListResult:
         with ExitStack() as stack:
             loop, result = _run(task, caller, stack)
         if not loop.interrupted:
-            merge.merge_small(task.segment, task.number, lambda: bool(wait([caller.fileno()], 0)))
+            _merge(task, caller)
         return result
+
+
+def _merge(task: Task, caller: Caller) -> None:
+    try:
+        merge.merge_small(task.segment, task.number, lambda: bool(wait([caller.fileno()], 0)))
+    except OSError as error:
+        raise unwritable(task.segment, error) from error
 
 
 def tidy_list(segment: Segment, number: int, wait_lock: float) -> None:

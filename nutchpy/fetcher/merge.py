@@ -26,9 +26,10 @@ def repair(segment: Segment, number: int) -> None:
     """Remove what a killed run left half done, and end a merge it was in."""
     sweep(segment, number)
     committed = [name for name, _ in _of_list(segment, "crawl_fetch", number)]
+    parsed = [name for name, _ in _of_list(segment, "crawl_parse", number)]
     for table in ("content", *_PARSED):
         for name, path in _of_list(segment, table, number):
-            if not covered(name, committed):
+            if not covered(name, committed) or (table in _PARSED and not covered(name, parsed)):
                 fs.remove(path)
     for name, _ in _of_list(segment, "content", number):
         if name not in committed:

@@ -9,9 +9,9 @@ pages are parsed as they come, their parse tables follow.
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, Full, Queue
@@ -186,8 +186,7 @@ class _Writer:
                 try:
                     self._write(chunk)
                 except OSError as error:
-                    reason = error.strerror or error
-                    self._error = StorageError(f"{self._segment.path} cannot be written: {reason}; what stands is kept")
+                    self._error = unwritable(self._segment, error)
                 except Exception as error:  # noqa: BLE001  raised again in the loop's thread by ``check``
                     self._error = error
             self._wake()
@@ -232,14 +231,19 @@ class _Writer:
         self._name = PartName(self._name.list, self._name.last + 1, self._name.last + 1)
 
     def _discard(self) -> None:
-        """Remove parts that were begun; a disk too full to end them is no news any more."""
+        """Remove parts that were begun."""
         for begun in (self._content, self._parses):
             if begun is not None:
-                with suppress(OSError, pa.ArrowException):
-                    begun.discard()
+                begun.discard()
 
     def _target(self, table: str) -> Path:
         return self._segment.path / table / str(self._name)
+
+
+def unwritable(segment: Segment, error: OSError) -> StorageError:
+    """What a disk's refusal means for the fetch."""
+    reason = os.strerror(error.errno) if error.errno else str(error)
+    return StorageError(f"{segment.path} cannot be written: {reason}; what stands is kept, fetch again to go on")
 
 
 def next_flush(segment: Segment, number: int) -> int:

@@ -37,7 +37,8 @@ class ParseParts:
         """Make them durable, crawl_parse last."""
         try:
             for name in list(self._writers):
-                self._writers.pop(name).publish()
+                self._writers[name].publish()
+                del self._writers[name]
         except BaseException:
             self.discard()
             raise

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
@@ -54,7 +55,8 @@ def run_stage(name: str, options: Options, ctx: Context) -> Outcome:
         outcome = _run(settled, ctx)
     except Exception as error:
         seconds = ctx.monotonic() - start
-        _append(ctx, {**record, "exit": exit_code(error), "message": str(error)}, seconds)
+        with suppress(OSError):  # a disk too full to note it on: what ended the run is the news
+            _append(ctx, {**record, "exit": exit_code(error), "message": str(error)}, seconds)
         raise
     seconds = ctx.monotonic() - start
     _log.info("%s: end after %.1f s; %s", name, seconds, _counted(outcome))

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -101,13 +102,18 @@ def _owner(path: Path) -> str:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write JSON aside and put it in place, durably."""
+    """Write JSON aside and put it in place, durably; StorageError naming the file when there is no room for it."""
     aside = path.with_name(f"_{path.name}.{os.getpid()}.tmp")
-    with aside.open("w", encoding="utf-8") as out:
-        json.dump(value, out, ensure_ascii=False, indent=1, sort_keys=True)
-        out.flush()
-        os.fsync(out.fileno())
-    rename(aside, path)
+    try:
+        with aside.open("w", encoding="utf-8") as out:
+            json.dump(value, out, ensure_ascii=False, indent=1, sort_keys=True)
+            out.flush()
+            os.fsync(out.fileno())
+        rename(aside, path)
+    except OSError as error:
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
+        raise StorageError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 def read_json(path: Path) -> Any:

@@ -12,7 +12,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, TextIO
@@ -90,12 +90,13 @@ def _acquire(file: TextIO, path: Path, what: str, wait: float) -> None:
 
 
 def _sign(file: TextIO) -> None:
+    """Say who holds it; a disk that has no room for that does not keep anyone from holding it."""
     who = {
         "pid": os.getpid(),
         "host": socket.gethostname(),
         "since": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": " ".join(sys.argv)[:500],
     }
-    file.truncate(0)
-    file.write(json.dumps(who, ensure_ascii=False))
-    file.flush()
+    with suppress(OSError):
+        file.truncate(0)
+        os.write(file.fileno(), json.dumps(who, ensure_ascii=False).encode())

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -133,9 +133,10 @@ class PartWriter:
         return self._target
 
     def discard(self) -> None:
-        """Close and remove what was written."""
+        """Close and remove what was written; a disk too full to end it is no news any more."""
         try:
-            self._writer.close()
+            with suppress(OSError, pa.ArrowException):
+                self._writer.close()
         finally:
             fs.remove(self._aside)
 
@@ -146,10 +147,10 @@ def writing(target: Path, table: Table, key_values: dict[str, str] | None = None
     writer = PartWriter(target, table, key_values)
     try:
         yield writer
+        writer.publish()
     except BaseException:
         writer.discard()
         raise
-    writer.publish()
 
 
 def write_part(target: Path, table: Table, rows: pa.Table, row_group_rows: int | None = None) -> Path:

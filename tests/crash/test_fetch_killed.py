@@ -52,11 +52,14 @@ def segment_of(folder: Path, server: SiteServer, lists: int) -> Segment:
     return make_segment(folder, both if lists == 2 else [both[0] + both[1]])
 
 
-def run_and_kill(words: list[str], chance: random.Random) -> str:
-    """Start, wait a random while, kill the parent, a child, or all of them; who it was."""
+def run_and_kill(words: list[str], server: SiteServer, chance: random.Random) -> str:
+    """Start, wait for a random number of requests and a moment, kill the parent, a child, or all; who it was."""
+    asked = len(server.log) + chance.randrange(-10, 2 * PAGES)
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as parent:
+        while len(server.log) < asked and parent.poll() is None:
+            time.sleep(0.005)
         try:
-            parent.wait(chance.uniform(0.3, 2.6))
+            parent.wait(chance.uniform(0.0, 0.4))
         except subprocess.TimeoutExpired:
             return _kill(parent, chance.choice(["parent", "child", "all"]), chance)
     assert parent.returncode == 0
@@ -86,7 +89,7 @@ def test_fetch_survives_kills(tmp_path: Path, seed: int, parse: bool) -> None:
     with SiteServer(site()) as server:
         segment = segment_of(tmp_path / "segments", server, 2)
         for _ in range(ROUNDS):
-            run_and_kill(command(segment, *more), chance)
+            run_and_kill(command(segment, *more), server, chance)
             check(segment, parse)
         complete(segment, parse, *more)
 
@@ -109,7 +112,7 @@ def _killed_once(folder: Path, server: SiteServer, seed: int) -> bool:
     parse, transport, lists = chance.random() < 0.4, chance.choice(["curl", "requests"]), chance.choice([1, 2, 2])
     more = [f"fetcher.parse={str(parse).lower()}", f"protocol.http={transport}"]
     segment = segment_of(folder, server, lists)
-    victims = run_and_kill(command(segment, *more), chance)
+    victims = run_and_kill(command(segment, *more), server, chance)
     there = len(check(segment, parse))
     complete(segment, parse, *more)
     print(f"{seed}: {transport}, {lists} lists, {parse=}: killed {victims}, {there} of {2 * PAGES} there")

@@ -206,6 +206,24 @@ def test_a_merge_cut_in_two_is_ended(segment: Segment) -> None:
     assert len(urls(segment, "crawl_fetch")) == 3
 
 
+def test_repair_removes_parse_parts_without_their_commit(segment: Segment) -> None:
+    for n in range(2):
+        add_fetch(segment, [f"http://h/{n}"], {f"http://h/{n}": b"x"}, flush=n)
+        add_parse(segment, signatures={f"http://h/{n}": b"s" * 16}, flush=n)
+    (segment.path / "crawl_parse" / str(PartName(0, 1, 1))).unlink()
+    merge.repair(segment, 0)
+    for table in ("parse_text", "parse_data", "crawl_parse"):
+        assert [name for name, _ in segment.parts(table)] == [PartName(0, 0, 0)], table
+    assert len(segment.files("crawl_fetch")) == 2
+
+
+def test_merging_stops_when_told_to(segment: Segment) -> None:
+    for n in range(3):
+        add_fetch(segment, [f"http://h/{n}"], flush=n)
+    merge.merge_small(segment, 0, lambda: True)
+    assert len(segment.files("crawl_fetch")) == 3
+
+
 def test_pieces_leave_out_what_is_done(segment: Segment) -> None:
     done = pa.array([f"http://h/{n}" for n in range(0, 100, 2)])
     pieces = list(list_pieces(segment.list_part(0), "host", done))
