@@ -21,7 +21,7 @@ _GRACE: Final = 1.5
 
 def main(module: str, *descriptors: int) -> int:
     """Prepare, then work."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
         signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, args=(descriptors[0],), name="parent", daemon=True).start()
     work = importlib.import_module(module).main

@@ -1,5 +1,7 @@
 """Signals: the first asks the run to end, a second ends it at once. The end of bin/crawl is one too.
 
+SIGUSR1 asks a fetch what it waits for; no command ends by it.
+
 bin/crawl names itself to its stages, which are process groups of their own, in ``NUTCHPY_PARENT``. A stage whose parent
 it is looks now and then whether it still is, since nobody else would tell it when bin/crawl was killed with -9.
 """
@@ -36,10 +38,10 @@ def caught(stop: Stop) -> Iterator[None]:
         if not stop.watched:
             raise KeyboardInterrupt(name)
 
-    taken = {number: signal.getsignal(number) for number in _SIGNALS}
+    taken = {number: signal.getsignal(number) for number in (*_SIGNALS, signal.SIGUSR1)}
     ours = [number for number, before in taken.items() if before is not signal.SIG_IGN]
     for number in ours:
-        signal.signal(number, handler)
+        signal.signal(number, signal.SIG_IGN if number == signal.SIGUSR1 else handler)
     try:
         yield
     finally:

@@ -46,6 +46,16 @@ def test_a_second_interrupt_ends_at_once(start: Start) -> None:
         assert process.wait(30) == 5
 
 
+def test_a_question_ends_no_command(start: Start) -> None:
+    with start(IGNORES, "sample") as process:
+        ready(process)
+        process.send_signal(signal.SIGUSR1)
+        with pytest.raises(Exception, match="timed out"):
+            process.wait(0.5)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 5
+
+
 def test_what_nohup_ignores_stays_ignored(start: Start) -> None:
     def nohup() -> None:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
