@@ -85,6 +85,11 @@ class FetchItemQueue:
         return bool(self.waiting) and not self.held and self.in_progress < self.limits.parallel
 
     @property
+    def to_come(self) -> int:
+        """How many of its URLs wait, as far as the list has been read."""
+        return len(self.waiting) + self.parked
+
+    @property
     def idle(self) -> bool:
         """Whether it has nothing to do and nothing to come."""
         return not (self.waiting or self.in_progress or self.parked)

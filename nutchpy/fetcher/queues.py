@@ -1,8 +1,9 @@
 """FetchItemQueues: all queues of a fetch list, and which of them may be served next.
 
 Pure and without locks: one thread, time as an argument. A queue that only time keeps from being served stands once in
-a heap ordered by that time, so serving costs O(log queues); queues ready at once take turns. An empty queue is
-forgotten when neither its delay nor its failures matter any more.
+a heap ordered by that time, and from then on in one of those that are ready, so serving costs O(log queues). Of several
+that are ready the one with most URLs to come goes first, since its delays add up to the longest time; equals take
+turns. An empty queue is forgotten when neither its delay nor its failures matter any more.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
 
 from nutchpy.fetcher.item import FetchItem
 from nutchpy.fetcher.pace import Pace
 from nutchpy.fetcher.queue import FetchItemQueue, QueueLimits
+
+_Key = TypeVar("_Key", float, int)
 
 Rested = Callable[[str, QueueLimits], float]
 """When a queue that is new here may first be asked: others may have asked its host just now."""
@@ -47,7 +51,8 @@ class FetchItemQueues:
         self._slowed = slowed
         self._failures: Mapping[str, int] = {}
         self._queues: dict[str, FetchItemQueue] = {}
-        self._ready: list[tuple[float, int, FetchItemQueue]] = []
+        self._coming: list[tuple[float, int, FetchItemQueue]] = []
+        self._ready: list[tuple[int, int, FetchItemQueue]] = []
         self._idle: list[tuple[float, int, FetchItemQueue]] = []
         self._turn = 0
         self.queued = 0
@@ -102,8 +107,9 @@ class FetchItemQueues:
 
     def take(self, now: float) -> FetchItem | None:
         """An item that may be requested now, its queue's slot taken; None when there is none."""
-        queue = self._next()
-        if queue is None or self._ready[0][0] > now:
+        self._ripen(now)
+        queue = _first(self._ready)
+        if queue is None:
             return None
         heapq.heappop(self._ready)
         queue.entry = 0
@@ -124,7 +130,8 @@ class FetchItemQueues:
 
     def next_ready(self) -> float | None:
         """When the next item may be requested; None when it is not time that is waited for."""
-        return self._ready[0][0] if self._next() is not None else None
+        queue = _first(self._ready) or _first(self._coming)
+        return None if queue is None else queue.next_fetch_time
 
     def release(self, item: FetchItem, now: float, pause: float | None, ended: float | None = None) -> None:
         """Free the item's slot: its request ended (at ``ended``, else now) and the queue rests ``pause`` seconds.
@@ -226,21 +233,21 @@ class FetchItemQueues:
             self._note_idle(queue)
         return items
 
-    def _next(self) -> FetchItemQueue | None:
-        """The queue on top of the heap, entries out of date thrown away."""
-        while self._ready:
-            _, entry, queue = self._ready[0]
+    def _ripen(self, now: float) -> None:
+        """Move the queues whose time has come to those that are ready."""
+        while self._coming and self._coming[0][0] <= now:
+            _, entry, queue = heapq.heappop(self._coming)
             if queue.entry == entry:
-                return queue
-            heapq.heappop(self._ready)
-        return None
+                self._turn += 1
+                queue.entry = self._turn
+                heapq.heappush(self._ready, (-queue.to_come, self._turn, queue))
 
     def _schedule(self, queue: FetchItemQueue, now: float) -> None:
-        """Give a servable queue its place: behind those that are ready already."""
+        """Give a servable queue its place, by when it may be served."""
         if queue.servable:
             self._turn += 1
             queue.entry = self._turn
-            heapq.heappush(self._ready, (max(queue.next_fetch_time, now), self._turn, queue))
+            heapq.heappush(self._coming, (max(queue.next_fetch_time, now), self._turn, queue))
 
     def _unschedule(self, queue: FetchItemQueue) -> None:
         queue.entry = 0
@@ -256,3 +263,13 @@ class FetchItemQueues:
             self._turn += 1
             queue.reaping = True
             heapq.heappush(self._idle, (queue.forget_at(), self._turn, queue))
+
+
+def _first(heap: list[tuple[_Key, int, FetchItemQueue]]) -> FetchItemQueue | None:
+    """The queue on top of a heap, entries out of date thrown away."""
+    while heap:
+        _, entry, queue = heap[0]
+        if queue.entry == entry:
+            return queue
+        heapq.heappop(heap)
+    return None

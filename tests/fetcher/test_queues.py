@@ -70,6 +70,14 @@ def test_a_denial_makes_the_next_ready_at_once() -> None:
     assert qs.take(3.0) is not None
 
 
+def test_of_those_ready_the_one_with_most_to_come_is_next() -> None:
+    qs = queues()
+    fill(qs, "a", "b", "b", "c", "c", "c", "d")
+    qs.queue("d").parked = 5
+    taken = [qs.take(0.0) for _ in range(5)]
+    assert [item and item.queue_id for item in taken] == ["d", "c", "b", "a", None]
+
+
 def test_queues_ready_at_once_take_turns_even_with_several_requests_each() -> None:
     qs = queues(parallel=3)
     fill(qs, "a", "a", "a", "b", "b", "b")

@@ -605,3 +605,15 @@ def test_slots_are_idle_for_want_of_ready_queues_and_for_no_other_reason() -> No
     asked = sum(e.ended - e.started for e in run.transport.log)
     assert spent["slots:busy_ms"] == pytest.approx(1000 * asked, rel=0.01)
     assert spent["slots:idle_ms"] > 0
+
+
+def test_big_hosts_among_many_small_ones_set_the_pace_from_the_first_moment() -> None:
+    sizes = [30, 25, 20, 15, 10, 8, 6, 5, 4, 3, *[1] * 1_200]
+    web = web_of(len(sizes), seconds=0.1)
+    rng = random.Random(1)
+    spread = [((n + rng.random()) / size, f"http://h{h}.test/{n}") for h, size in enumerate(sizes) for n in range(size)]
+    listed = [url for _, url in sorted(spread)]
+    run = Run(web, listed, fetcher__server__delay=1.0, fetcher__threads__fetch=10, fetcher__queue__depth__multiplier=20)
+    run.go()
+    slots = sum(e.ended - e.started for e in run.transport.log) / 10
+    assert run.clock.seconds <= 1.05 * max(30 * 1.1, slots)

@@ -246,21 +246,34 @@ def test_lists(tmp_path: Path, fetchers: int) -> None:
     if fetchers == 3:
         assert sorted(len(rows) for rows in found) == [22, 23, 40]
     for rows_found in found:
-        assert [row["url"] for row in rows_found] == in_turns(rows_found)
+        assert [row["url"] for row in rows_found] == spread_evenly(rows_found)
 
 
 def read_rows(segment: Segment, number: int) -> list[dict[str, Any]]:
     return [row for row in read_table(segment, "crawl_generate") if row["list"] == number]
 
 
-def in_turns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The order that a fetch list should have: by place within the host, then mixed by hash."""
+def spread_evenly(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The order that a fetch list should have: each host's URLs in their order, each in its share of the list."""
+    sizes = Counter(row["host"] for row in rows)
     seen: Counter[str] = Counter()
-    turns = []
+    places = []
     for row in sorted(rows, key=lambda row: (-row["score"], row["url"])):
-        turns.append((seen[row["host"]], spread_hash(row["url"]), row["url"]))
+        places.append(((seen[row["host"]] + spread_hash(row["url"]) / 2**32) / sizes[row["host"]], row["url"]))
         seen[row["host"]] += 1
-    return [url for *_, url in sorted(turns)]
+    return [url for _, url in sorted(places)]
+
+
+def test_each_part_of_a_list_has_its_share_of_every_host(tmp_path: Path) -> None:
+    sizes = {"big.test": 200, "middle.test": 40, **{f"h{n}.test": 1 for n in range(200)}}
+    make_crawldb(tmp_path / "crawldb", [f"http://{host}/{n}" for host, size in sizes.items() for n in range(size)])
+    (rows,) = listed(generated(tmp_path))
+    quarter = len(rows) // 4
+    for part in (rows[:quarter], rows[quarter : 2 * quarter], rows[-quarter:]):
+        counts = Counter("few" if row["host"].startswith("h") else row["host"] for row in part)
+        assert 42 <= counts["big.test"] <= 58
+        assert 7 <= counts["middle.test"] <= 13
+        assert 35 <= counts["few"] <= 65
 
 
 def test_lists_by_domain_and_address(tmp_path: Path) -> None:

@@ -51,7 +51,8 @@ _CHOSEN: Final = Table(
         *TABLES["crawl_generate"].columns,
         Column("segment", pa.int32(), "Which of the new segments, from 0."),
         Column("turn", pa.int64(), "Place among the URLs of its queue."),
-        Column("spread", pa.uint32(), "Hash that mixes the hosts of a turn."),
+        Column("queue_size", pa.int64(), "How many those are."),
+        Column("spread", pa.uint32(), "Hash that places a URL somewhere in its share of the list."),
     ),
 )
 

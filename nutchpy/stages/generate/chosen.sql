@@ -9,7 +9,8 @@ with placed as (
         row_number() over (
             partition by selected.segment, queues.queue_id
             order by selected.sort_value desc, selected.url
-        ) as turn
+        ) as turn,
+        count(*) over (partition by selected.segment, queues.queue_id) as queue_size
     from selected
     inner join queues on queues.segment = selected.segment and queues.host = selected.host
 )
@@ -39,6 +40,7 @@ select
     placed.list,
     placed.segment,
     placed.turn,
+    placed.queue_size,
     placed.spread
 from placed
 inner join crawldb on crawldb.url = placed.url

@@ -1,5 +1,6 @@
--- One fetch list: the first URL of every queue, then the second of every queue, and so on; in each turn, hosts mixed.
+-- One fetch list: the URLs of each queue in their order, spread evenly over the list. So a queue that is asked for most
+-- begins at once and has its next URL within reach all the time, and where a fetch is cut off, all are cut alike.
 select *
 from chosen
 where segment = $segment and list = $list
-order by turn, spread, url
+order by (turn - 1 + spread / 4294967296.0) / queue_size, spread, url
