@@ -24,6 +24,8 @@ _WEB_SCHEMES: Final = frozenset({"http:", "https:"})
 _KNOWN: Final = ("http:", "https:", "ftp:", "file:", "ws:", "wss:")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _HAS_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+_PLAIN_PLACE: Final = re.compile(r"#[A-Za-z0-9_.~:/?!$&'()*+,;=@-]*").fullmatch
+"""A fragment that stays as it is."""
 
 
 class Url(Protocol):
@@ -106,19 +108,23 @@ class Resolver:
     plain goes through ``resolve``.
     """
 
-    __slots__ = ("_directory", "_prefixes", "base")
+    __slots__ = ("_directory", "_page", "_prefixes", "base")
 
     def __init__(self, base: str) -> None:
         self.base = base
         parsed = parse(base)
         self._prefixes = _prefixes(parsed) if parsed is not None and parsed.protocol in _WEB_SCHEMES else {}
         self._directory = self._prefixes.get("?", "").rpartition("/")[0] + "/"
+        page = self._prefixes.get("#", "")
+        self._page = None if may_differ(page) else page
 
     def __call__(self, reference: str) -> str | None:
         """``reference`` as an absolute URL, or None."""
         if not self._prefixes or not reference.isprintable() or " " in reference or "\\" in reference:
             return resolve(self.base, reference)
         prefix = self._prefixes.get(reference[:1])
+        if prefix is not None and prefix is self._page and _PLAIN_PLACE(reference):
+            return prefix + reference
         if prefix is None:
             if ":" not in reference or not _HAS_SCHEME.match(reference):
                 prefix = self._directory
@@ -128,11 +134,17 @@ class Resolver:
                 return resolve(self.base, reference)
         elif reference.startswith("//"):
             prefix = self._prefixes["//"]
-        try:
-            written: str = can_ada.parse(prefix + reference).href
-        except ValueError:
-            return resolve(self.base, reference)
-        return resolve(self.base, reference) if may_differ(written) else written
+        return _quickly(prefix + reference) or resolve(self.base, reference)
+
+
+@lru_cache(maxsize=1 << 16)
+def _quickly(url: str) -> str | None:
+    """A URL in the standard's form where the quick parser is sure of it. The pages of a site name the same ones."""
+    try:
+        written: str = can_ada.parse(url).href
+    except ValueError:
+        return None
+    return None if may_differ(written) else written
 
 
 def _prefixes(base: Url) -> dict[str, str]:

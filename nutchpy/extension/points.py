@@ -41,7 +41,9 @@ class URLFilter(Configurable, Protocol):
 class URLNormalizer(Configurable, Protocol):
     """Rewrites a URL into the form the crawl uses.
 
-    One that counts things of its own has ``take_counters()``: Counters since the last call.
+    One that counts things of its own has ``take_counters()``: Counters since the last call. One whose answer is the
+    same whatever stands behind ``#`` may say so by ``ignores_fragment = True``: when it is the first, a page's links
+    to many places of another are looked at once.
     """
 
     def normalize(self, url: str, scope: str) -> str | None:

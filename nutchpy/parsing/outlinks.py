@@ -2,25 +2,27 @@
 
 A link is normalised (scope ``outlink``), filtered, and dropped when it leads to the page itself or where the settings
 do not go; the first ``db.max.outlinks.per.page`` that remain are kept, duplicates counting like any other (as Nutch).
+What becomes of a URL by itself is remembered, and found out for all new ones of a page at once.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from itertools import islice
 from typing import Final, NamedTuple
 
 from nutchpy.conf.layers import Conf
 from nutchpy.core.counters import Counters
 from nutchpy.core.errors import ConfigError
+from nutchpy.core.outlinks import Outlinks
 from nutchpy.core.parse import Outlink
 from nutchpy.core.urls import host_of, registered_domain
 from nutchpy.extension.chains import Chain, ScoringFilters, URLExemptions, URLFilters, URLNormalizers
 
 REMEMBERED: Final = 1 << 16
-"""Verdicts kept: the pages of a site link to the same pages again and again."""
+"""URLs whose verdicts are kept: the pages of a site link to the same pages again and again."""
 
 
 class Verdict(NamedTuple):
@@ -64,7 +66,8 @@ class OutlinkRules:
         self._exemptions = URLExemptions.from_conf(conf)
         self._territory = _territory(conf)
         self._also_redirects = conf.flag("db.ignore.also.redirects")
-        self.judge: Callable[[str, str], Verdict] = lru_cache(REMEMBERED)(self._judge)
+        self._fragments_ignored = self._normalizers is not None and self._normalizers.ignores_fragments("outlink")
+        self._known: dict[str, Verdict] = {}
 
     @property
     def chains(self) -> list[Chain]:
@@ -76,23 +79,30 @@ class OutlinkRules:
     def keep(self, page: str, links: Iterable[Outlink]) -> Kept:
         """The links of a page that are kept, in order, and how many were dropped for which reason."""
         kept = Kept()
-        if self._most == 0:
-            return kept
         host = host_of(page) or ""
-        for link in links:
-            url, target, reason = self._admit(page, host, link.url)
-            if reason is not None:
-                kept.dropped[reason] += 1
-                continue
-            kept.outlinks.append(link if url is link.url else Outlink(url, link.anchor, link.rel, link.tag))
-            kept.hosts.append(target)
-            if len(kept.outlinks) == self._most:
-                break
+        found = links if isinstance(links, Outlinks) else Outlinks.of(links)
+        leads = found.leads()
+        while chunk := list(islice(leads, self._missing(kept))):
+            verdicts = self._verdicts(page, host, [url for url, _ in chunk])
+            for (_, origin), (url, target, reason) in zip(chunk, verdicts, strict=True):
+                if reason is not None:
+                    kept.dropped[reason] += 1
+                else:
+                    kept.outlinks.append(found.make(url, origin))
+                    kept.hosts.append(target)
         return kept
+
+    def _missing(self, kept: Kept) -> int | None:
+        """How many links may yet be kept; None for any number."""
+        return None if self._most is None else self._most - len(kept.outlinks)
 
     def target(self, page: str, url: str) -> Verdict:
         """The target of a page's refresh, under the rules for redirects."""
-        return self._admit(page, host_of(page) or "", url, "fetcher", territory=self._also_redirects)
+        host = host_of(page) or ""
+        (verdict,) = self._judged([page if self._is_place(url, page) else url], "fetcher")
+        if verdict.reason is None and self._territory is not None and self._also_redirects:
+            verdict = verdict._replace(reason=self._territory.reason(host, verdict.host))
+        return _seen_from(page, verdict)
 
     def shares(self, page: str, score: float, depth: int, kept: Kept, total: Callable[[], int]) -> list[Link]:
         """What each kept link carries; none at the depth beyond which links are not followed."""
@@ -107,30 +117,59 @@ class OutlinkRules:
         rows = zip(kept.outlinks, kept.hosts, scores, strict=True)
         return [Link(link.url, target, share, depth + 1) for link, target, share in rows]
 
-    def _admit(self, page: str, host: str, url: str, scope: str = "outlink", *, territory: bool = True) -> Verdict:
-        """The verdict on a URL as a link of this page."""
-        if len(url) > self._longest:
-            return Verdict(url, "", "too_long")
-        if "#" in url and "#!" not in url and url.partition("#")[0] == page:
-            return Verdict(page, host, "self")  # a place on the page: half the links of documents are such
-        verdict = self.judge(url, scope)
-        if verdict.reason is not None:
-            return verdict
-        if verdict.url == page:
-            return verdict._replace(reason="self")
-        if territory and self._territory is not None:
-            reason = self._territory.reason(host, verdict.host)
-            if reason == "external" and scope == "outlink" and self._exemptions.exempts(verdict.url):
-                return verdict
-            return verdict._replace(reason=reason)
-        return verdict
+    def _verdicts(self, page: str, host: str, urls: Sequence[str]) -> list[Verdict]:
+        """What becomes of each URL as a link of this page."""
+        own, known = Verdict(page, host, "self"), self._memory()
+        found = [known.get(url) or (own if self._is_place(url, page) else None) for url in urls]
+        if None in found:
+            self._learn([url for url, verdict in zip(urls, found, strict=True) if verdict is None])
+            found = [verdict or known[url] for url, verdict in zip(urls, found, strict=True)]
+        verdicts = [_seen_from(page, verdict) for verdict in found if verdict is not None]
+        return verdicts if self._territory is None else [self._in_territory(host, verdict) for verdict in verdicts]
 
-    def _judge(self, url: str, scope: str) -> Verdict:
-        form = self._normalizers.normalize(url, scope) if self._normalizers is not None else url
-        host = host_of(form) if form is not None else None
-        if form is None or host is None:
-            return Verdict(url, "", "malformed")
-        return Verdict(form, host, self._filters.reject(form) if self._filters is not None else None)
+    def _in_territory(self, host: str, verdict: Verdict) -> Verdict:
+        """The verdict under ``db.ignore.*.links``."""
+        if verdict.reason is not None or self._territory is None:
+            return verdict
+        reason = self._territory.reason(host, verdict.host)
+        exempt = reason == "external" and self._exemptions.exempts(verdict.url)
+        return verdict if reason is None or exempt else verdict._replace(reason=reason)
+
+    def _is_place(self, url: str, page: str) -> bool:
+        """Whether a link leads to a place on its page: half the links of documents are such."""
+        return url.startswith(page + "#") and "#!" not in url and len(url) <= self._longest
+
+    def _memory(self) -> dict[str, Verdict]:
+        """The verdicts remembered, with room for a page's."""
+        if len(self._known) > REMEMBERED:
+            self._known.clear()
+        return self._known
+
+    def _learn(self, urls: Sequence[str]) -> None:
+        """Find out about URLs, and remember it. Those that differ in a fragment nobody looks at are one."""
+        known, longest = self._known, self._longest if self._fragments_ignored else -1
+        bare = {url: url.partition("#")[0] if len(url) <= longest else url for url in urls}
+        new = [url for url in dict.fromkeys(bare.values()) if url not in known]
+        known.update(zip(new, self._judged(new, "outlink"), strict=True))
+        known.update((url, known[form]) for url, form in bare.items())
+
+    def _judged(self, urls: Sequence[str], scope: str) -> list[Verdict]:
+        """What becomes of URLs by themselves."""
+        wanted = [url for url in urls if len(url) <= self._longest]
+        forms = self._normalizers.normalize_all(wanted, scope) if self._normalizers is not None else wanted
+        known = {form: host for form in forms if form is not None and (host := host_of(form)) is not None}
+        reasons = self._filters.reject_all(list(known)) if self._filters is not None else [None] * len(known)
+        verdicts = {form: Verdict(form, known[form], reason) for form, reason in zip(known, reasons, strict=True)}
+        found = {
+            url: verdicts.get(form or "") or Verdict(url, "", "malformed")
+            for url, form in zip(wanted, forms, strict=True)
+        }
+        return [found.get(url) or Verdict(url, "", "too_long") for url in urls]
+
+
+def _seen_from(page: str, verdict: Verdict) -> Verdict:
+    """The verdict on a link of this page: one to itself is none."""
+    return verdict._replace(reason="self") if verdict.url == page and verdict.reason is None else verdict
 
 
 @dataclass(frozen=True, slots=True)

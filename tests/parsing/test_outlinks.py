@@ -58,6 +58,32 @@ def test_limit(conf: Conf, most: int, expected: int) -> None:
     assert len(found.outlinks) == expected
 
 
+def test_places_of_a_page_are_judged_once_and_kept_each(conf: Conf) -> None:
+    values: dict[str, Any] = {"urlnormalizer.order": ["basic"], "urlfilter.order": ["prefix"]}
+    rules = OutlinkRules(conf.with_values({**values, "urlfilter.prefix.rules": "http://b.test/"}))
+    found = rules.keep(PAGE, [Outlink(f"http://{host}.test/#{n}", str(n)) for host in "bc" for n in range(3)])
+    assert [tuple(link) for link in found.outlinks] == [("http://b.test/", str(n), None, "a") for n in range(3)]
+    assert sum(found.dropped.values()) == 3
+
+
+def test_a_fragment_counts_where_the_normalizers_look_at_it(conf: Conf) -> None:
+    links = ["http://b.test/#!a", "http://b.test/#!b", "http://b.test/#c"]
+    assert urls(kept(conf, links, **{"urlnormalizer.order": ["ajax", "basic"]})) == [
+        "http://b.test/?_escaped_fragment_=a",
+        "http://b.test/?_escaped_fragment_=b",
+        "http://b.test/",
+    ]
+    assert urls(kept(conf, links)) == links
+
+
+def test_what_is_forgotten_is_found_out_again(conf: Conf, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nutchpy.parsing.outlinks.REMEMBERED", 1)
+    rules = OutlinkRules(conf)
+    for _ in range(3):
+        links = [f"http://b.test/{n}" for n in range(3)]
+        assert urls(rules.keep(PAGE, map(Outlink, links))) == links
+
+
 LINKS = ["http://www.a.test/x", "http://other.a.test/x", "http://b.test/x"]
 
 

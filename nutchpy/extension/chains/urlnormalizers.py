@@ -110,6 +110,11 @@ class URLNormalizers(Chain):
             self.failed(name, url, error)
             return url
 
+    def ignores_fragments(self, scope: str) -> bool:
+        """Whether URLs that differ in nothing but the fragment have one form: the first normalizer takes it off."""
+        chain = self.chain(scope)
+        return bool(chain) and bool(getattr(chain[0][1], "ignores_fragment", False))
+
     def chain(self, scope: str) -> _Chain:
         """The named normalizers of a scope, in order."""
         if scope not in self._chains:

@@ -12,12 +12,12 @@ from typing import Final, Self
 from nutchpy.conf.layers import Conf
 from nutchpy.core import robots_directives
 from nutchpy.core.content import Content, combined, header
+from nutchpy.core.outlinks import Outlinks
 from nutchpy.core.parse import Outlink, Parse, ParseStatus
 from nutchpy.core.urls import CRAWLABLE_SCHEMES, Resolver
 from nutchpy.plugins.parse import labels
 from nutchpy.plugins.parse.charset import charset
 from nutchpy.plugins.parse.html import agent_names, default_charset
-from nutchpy.plugins.parse.links import Outlinks
 
 MOST_LINKS: Final = 50_000
 LONGEST_LINK: Final = 8_192
@@ -72,7 +72,7 @@ class Reading:
             status=ParseStatus.SUCCESS,
             title=squeezed(title)[:LONGEST_TITLE],
             text=text,
-            outlinks=Outlinks(_resolved(content.base_url, links)),
+            outlinks=Outlinks.of(_resolved(content.base_url, links)),
             base=content.base_url,
             charset=decoded.charset if decoded else None,
             charset_reason=decoded.reason if decoded else None,

@@ -1,33 +1,25 @@
-"""What a page says, collected while its tree is walked: text, links with anchors, title, metas, headings.
+"""What a page says, read off its tree: text, links with anchors, title, metas, headings.
 
-Knows HTML's elements and nothing of any tree library: a walker (``lexbor.py``, ``soup.py``) goes through the tree in
-document order, appends text to the page's ``sink``, and calls the action of each element; what an action answers is
-done when the element ends. Text is collected in pieces; ``BREAK`` stands where a line begins. Of what has a text of
-its own (a link, a heading) only the place is marked: most anchors are never asked for.
+Knows HTML's elements, and of tree libraries only what ``tree.py`` asks of them. The page's elements are sorted out in
+one pass: those that begin a line, those that stand apart, those that mean something, and the many that mean nothing.
+Then separators are put into the tree around the former and what is not shown is taken out of it, so that the library's
+own text of an element, or of all, is what a reader sees; ``BREAK`` stands where a line begins.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
+
+from nutchpy.plugins.parse.tree import Action, Attributes, Node, Tree
 
 BREAK: Final = "\0"
 """A NUL, which HTML's tree construction never leaves in a text."""
-SKIP: Final = object()
-"""Answer of an action: pass over the element's content."""
+APART: Final = " "
 MAX_ANCHOR: Final = 2_000
 """Characters of one anchor or heading that are kept, so that nested links cannot multiply a page."""
-_MAX_PIECES: Final = 500
-
-Attributes = Mapping[str, str | None]
-Action = Callable[["Page", Attributes], object] | str
-"""A separator to put around the element, or what to do at its start.
-
-An action answers None; ``SKIP``; a text to append, a Mark to close, or a function to call when the element ends.
-"""
 
 _LINES: Final = """
     address article aside blockquote body br canvas caption center dd details dialog dir div dl dt fieldset figcaption
@@ -35,29 +27,12 @@ _LINES: Final = """
     select summary table tbody tfoot thead tr ul video
 """
 _CELLS: Final = ("button", "input", "object", "rt", "td", "textarea", "th")
-_RAW: Final = ("noembed", "noframes", "style")
 _CANDIDATE: Final = re.compile(r"[\t\n\f\r ,]*([^\t\n\f\r ]+)(?:(?<=,)|[^,(]*(?:\([^)]*\)?[^,(]*)*)")
 
-
-class Mark:
-    """An element worth remembering: what it is, what its attributes said, where in a sink its text lies."""
-
-    __slots__ = ("after", "alt", "reference", "rel", "sink", "start", "stop", "tag")
-
-    def __init__(self, tag: str, sink: list[str], reference: str, rel: str | None, alt: str, after: str = "") -> None:
-        self.tag = tag
-        self.sink = sink
-        self.reference = reference
-        self.rel = rel
-        self.alt = alt
-        self.after = after
-        """What to append when the element ends."""
-        self.start = self.stop = len(sink)
-
-    def text(self) -> str:
-        """The text inside, on one line."""
-        pieces = self.sink[self.start : min(self.stop, self.start + _MAX_PIECES)]
-        return " ".join("".join(pieces)[: 2 * MAX_ANCHOR].replace(BREAK, " ").split())[:MAX_ANCHOR]
+Reference = tuple[str, Node, str, str | None, str]
+"""A link as written: its tag and element, the reference, its rel, and what stands for it when it has no text."""
+Reader = Callable[["Page", Node, Attributes], Iterable[Reference]]
+"""What references an element holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,104 +48,74 @@ class Rules:
 
 @dataclass(slots=True)
 class Page:
-    """What a walk collects. ``sink`` is where text goes: ``pieces``, or ``aside`` inside what is not shown."""
+    """What is read off a tree, at once but for the links: they are read when they are asked for."""
 
     rules: Rules
-    pieces: list[str] = field(default_factory=list)
-    aside: list[str] = field(default_factory=list)
-    links: list[Mark] = field(default_factory=list)
-    headings: list[Mark] = field(default_factory=list)
-    title_mark: Mark | None = None
+    tree: Tree
+    links: list[tuple[Reader, Node]] = field(default_factory=list)
+    """Elements that may hold references, and how to read them, in document order."""
+    headings: list[tuple[str, Node]] = field(default_factory=list)
+    titled: Node | None = None
     metas: list[tuple[str, str]] = field(default_factory=list)
     pragmas: list[tuple[str, str]] = field(default_factory=list)
     base_reference: str | None = None
     canonical_reference: str | None = None
     language: str | None = None
-    sink: list[str] = field(init=False)
-    _hidden: int = 0
-    _foreign: int = 0
-    _images: list[tuple[int, str]] = field(default_factory=list)
+    lines: list[Node] = field(default_factory=list)
+    unseen: list[Node] = field(default_factory=list)
+    foreign: set[int] = field(default_factory=set)
+    """What is inside SVG or MathML."""
+    skipped: set[int] = field(default_factory=set)
+    """What is no part of the page."""
 
-    def __post_init__(self) -> None:
-        self.sink = self.pieces
+    @classmethod
+    def of(cls, tree: Tree, rules: Rules) -> Page:
+        """The page of a tree, whose text is made fit to be read."""
+        page = cls(rules, tree)
+        for action, node in tree.elements:
+            if not page.skipped or tree.identity(node) not in page.skipped:
+                action(page, node)
+        tree.surround(page.lines, BREAK)
+        tree.surround(tree.lines, BREAK)
+        tree.surround(tree.apart, APART)
+        tree.remove([*page.unseen, *tree.hidden()])
+        return page
 
     @property
     def title(self) -> str:
         """The title, on one line."""
-        return self.title_mark.text() if self.title_mark else ""
+        return self.inside(self.titled) if self.titled is not None else ""
 
     @property
     def text(self) -> str:
         """What is shown: white space collapsed, a line per block, empty lines left out."""
-        lines = "".join(self.pieces).split(BREAK)
+        lines = self.tree.text().split(BREAK)
         return "\n".join([" ".join(line.split()) for line in lines if line and not line.isspace()])
 
-    def anchor(self, link: Mark) -> str:
+    def inside(self, node: Node) -> str:
+        """The text inside an element, on one line."""
+        return " ".join(self.tree.text(node)[: 2 * MAX_ANCHOR].replace(BREAK, " ").split())[:MAX_ANCHOR]
+
+    def anchor(self, link: Reference) -> str:
         """The text inside a link or, failing that, the alternative text that stands for it."""
-        return link.text() or link.alt or self._image_within(link)
+        tag, node, _, _, alt = link
+        if tag not in _WITH_TEXT:
+            return alt
+        return self.inside(node) or next(filter(None, map(_alt, self.tree.images(node))), "")
 
-    def _image_within(self, link: Mark) -> str:
-        if link.sink is not self.pieces or link.start == link.stop:
-            return ""
-        nearest = bisect_left(self._images, (link.start, ""))
-        found = self._images[nearest] if nearest < len(self._images) else (link.stop, "")
-        return found[1] if found[0] < link.stop else ""
+    def references(self) -> Iterator[Reference]:
+        """Each link, those that the settings ignore left out."""
+        attributes_of = self.tree.attributes
+        for read, node in self.links:
+            yield from read(self, node, attributes_of(node))
 
-    def hide(self) -> Callable[[], None]:
-        """Text goes aside until the answer is called."""
-        self._hidden += 1
-        self.sink = self.aside
-        return self._show
+    def in_foreign(self, node: Node) -> bool:
+        """Whether an element is inside SVG or MathML."""
+        return bool(self.foreign) and self.tree.identity(node) in self.foreign
 
-    def _show(self) -> None:
-        self._hidden -= 1
-        if not self._hidden:
-            self.sink = self.pieces
-
-    def add(self, tag: str, reference: str | None, rel: str | None = None, alt: str = "") -> Mark | None:
-        """Keep a link, unless the settings ignore its element or its rel."""
-        if reference is None or tag in self.rules.ignore_tags:
-            return None
-        if rel is not None:
-            tokens = rel.lower().split()
-            if not self.rules.ignore_rel.isdisjoint(tokens):
-                return None
-            rel = " ".join(tokens) or None
-        mark = Mark(tag, self.sink, reference, rel, alt)
-        self.links.append(mark)
-        return mark
-
-    def sources(self, tag: str, attributes: Attributes, alt: str) -> None:
-        """``src``, then each candidate of ``srcset`` that says something new."""
-        src, srcset = attributes.get("src"), attributes.get("srcset")
-        self.add(tag, src, alt=alt)
-        for reference in candidates(srcset) if srcset else ():
-            if reference != src:
-                self.add(tag, reference, alt=alt)
-
-    def line(self, tag: str) -> Mark:
-        """A line of its own, marked."""
-        self.sink.append(BREAK)
-        return Mark(tag, self.sink, "", None, "", BREAK)
-
-    def image(self, alt: str) -> None:
-        """Remember an image's text, at a place of its own in the sink, for the link around it."""
-        if alt and self.sink is self.pieces:
-            self._images.append((len(self.sink), alt))
-            self.sink.append("")
-
-    def enter_foreign(self) -> Callable[[], None]:
-        """Inside SVG or MathML until the answer is called."""
-        self._foreign += 1
-        return self._leave_foreign
-
-    def _leave_foreign(self) -> None:
-        self._foreign -= 1
-
-    @property
-    def in_foreign(self) -> bool:
-        """Whether the walk is inside SVG or MathML."""
-        return self._foreign > 0
+    def ignores(self, rel: str) -> bool:
+        """Whether the settings ignore links of that rel."""
+        return not self.rules.ignore_rel.isdisjoint(rel.lower().split())
 
 
 def candidates(srcset: str) -> list[str]:
@@ -179,51 +124,78 @@ def candidates(srcset: str) -> list[str]:
 
 
 def actions(rules: Rules) -> dict[str, Action]:
-    """The action of each element that has one, by tag name."""
+    """What to do at each element that is not passed over, by tag name: a separator to put around it, or an action."""
     found: dict[str, Action] = dict.fromkeys((*_LINES.split(), *rules.line_separators), BREAK)
-    found |= dict.fromkeys(_CELLS, " ")
-    found |= dict.fromkeys(_RAW, _raw) | {"template": _skip}
+    found |= dict.fromkeys(_CELLS, APART)
+    found |= dict.fromkeys(("noembed", "noframes", "style"), _raw) | {"template": _skip}
     found |= {f"h{level}": _heading(f"h{level}") for level in range(1, 7)}
-    found |= {"html": _html, "title": _title, "meta": _meta, "base": _base, "a": _a, "area": _area}
-    found |= {"link": _link, "img": _img, "source": _source, "iframe": _iframe, "frame": _frame, "script": _script}
-    found |= {"form": _form, "svg": _embedded, "math": _embedded}
+    found |= {tag: _linking(tag) for tag in ("a", "area", "frame", "img", "source") if tag not in rules.ignore_tags}
+    found |= {"html": _html, "title": _title, "meta": _meta, "base": _base, "link": _link}
+    found |= {"iframe": _raw_link("iframe"), "script": _raw_link("script"), "form": _form}
+    found |= {"svg": _embedded, "math": _embedded}
     if rules.noscript_text:
         found.setdefault("noscript", BREAK)
     else:
-        found["noscript"] = _noscript
+        found["noscript"] = _hide
     return found
 
 
 def _heading(tag: str) -> Action:
-    def start(page: Page, attributes: Attributes) -> Mark:
-        mark = page.line(tag)
-        page.headings.append(mark)
-        return mark
+    def action(page: Page, node: Node) -> None:
+        page.lines.append(node)
+        page.headings.append((tag, node))
 
-    return start
-
-
-def _skip(page: Page, attributes: Attributes) -> object:
-    return SKIP
+    return action
 
 
-def _raw(page: Page, attributes: Attributes) -> object:
+def _linking(tag: str) -> Action:
+    reader = _READERS[tag]
+
+    def action(page: Page, node: Node) -> None:
+        page.links.append((reader, node))
+
+    return action
+
+
+def _raw_link(tag: str) -> Action:
+    def action(page: Page, node: Node) -> None:
+        if tag not in page.rules.ignore_tags:
+            page.links.append((_READERS[tag], node))
+        _raw(page, node)
+
+    return action
+
+
+def _hide(page: Page, node: Node) -> None:
+    page.unseen.append(node)
+
+
+def _skip(page: Page, node: Node) -> None:
+    page.unseen.append(node)
+    page.skipped |= page.tree.within(node)
+
+
+def _raw(page: Page, node: Node) -> None:
     """What holds nothing but a text that is not shown; inside SVG and MathML it may hold elements, links too."""
-    return page.hide() if page.in_foreign else SKIP
+    if page.in_foreign(node):
+        _hide(page, node)
+    else:
+        _skip(page, node)
 
 
-def _html(page: Page, attributes: Attributes) -> None:
+def _html(page: Page, node: Node) -> None:
+    attributes = page.tree.attributes(node)
     page.language = attributes.get("lang") or attributes.get("xml:lang")
 
 
-def _title(page: Page, attributes: Attributes) -> Mark | None:
-    if page.in_foreign or page.title_mark is not None:
-        return None
-    page.title_mark = page.line("title")
-    return page.title_mark
+def _title(page: Page, node: Node) -> None:
+    if page.titled is None and not page.in_foreign(node):
+        page.titled = node
+        page.lines.append(node)
 
 
-def _meta(page: Page, attributes: Attributes) -> None:
+def _meta(page: Page, node: Node) -> None:
+    attributes = page.tree.attributes(node)
     content = attributes.get("content")
     if content is None:
         return
@@ -233,72 +205,99 @@ def _meta(page: Page, attributes: Attributes) -> None:
         page.metas.append((name.strip().lower(), content))
 
 
-def _base(page: Page, attributes: Attributes) -> None:
+def _base(page: Page, node: Node) -> None:
     if page.base_reference is None:
-        page.base_reference = attributes.get("href")
+        page.base_reference = page.tree.attributes(node).get("href")
 
 
-def _embedded(page: Page, attributes: Attributes) -> Callable[[], None]:
-    return page.enter_foreign()
+def _link(page: Page, node: Node) -> None:
+    if "link" not in page.rules.ignore_tags:
+        page.links.append((_read_link, node))
+    if page.canonical_reference is None:
+        attributes = page.tree.attributes(node)
+        if "canonical" in (attributes.get("rel") or "").lower().split():
+            page.canonical_reference = attributes.get("href")
 
 
-def _a(page: Page, attributes: Attributes) -> Mark | None:
+def _embedded(page: Page, node: Node) -> None:
+    if not page.in_foreign(node):
+        page.foreign |= page.tree.within(node)
+
+
+def _form(page: Page, node: Node) -> None:
+    page.lines.append(node)
+    if page.rules.form_use_action and "form" not in page.rules.ignore_tags:
+        page.links.append((_read_form, node))
+
+
+def _read_a(page: Page, node: Node, attributes: Attributes) -> Iterable[Reference]:
     reference = attributes.get("href")
+    if reference is None and page.in_foreign(node):
+        reference = attributes.get("xlink:href")
+    return _with_rel(page, "a", node, reference, attributes.get("rel"))
+
+
+def _read_link(page: Page, node: Node, attributes: Attributes) -> Iterable[Reference]:
+    return _with_rel(page, "link", node, attributes.get("href"), attributes.get("rel"))
+
+
+def _read_area(page: Page, node: Node, attributes: Attributes) -> Iterable[Reference]:
+    return _with_rel(page, "area", node, attributes.get("href"), attributes.get("rel"), _alt(attributes))
+
+
+def _with_rel(
+    page: Page, tag: str, node: Node, reference: str | None, rel: str | None, alt: str = ""
+) -> Iterable[Reference]:
     if reference is None:
-        reference = attributes.get("xlink:href") if page.in_foreign else None
-    return page.add("a", reference, attributes.get("rel"))
+        return ()
+    if rel is None:
+        return ((tag, node, reference, None, alt),)
+    return () if page.ignores(rel) else ((tag, node, reference, " ".join(rel.lower().split()) or None, alt),)
 
 
-def _area(page: Page, attributes: Attributes) -> None:
-    page.add("area", attributes.get("href"), attributes.get("rel"), _words(attributes.get("alt")))
+def _sources_of(tag: str) -> Reader:
+    """``src``, then each candidate of ``srcset`` that says something new."""
+
+    def read(page: Page, node: Node, attributes: Attributes) -> Iterable[Reference]:
+        src, srcset = attributes.get("src"), attributes.get("srcset")
+        found = [src] if src is not None else []
+        if srcset:
+            found += [reference for reference in candidates(srcset) if reference != src]
+        alt = _alt(attributes) if tag == "img" else ""
+        return [(tag, node, reference, None, alt) for reference in found]
+
+    return read
 
 
-def _link(page: Page, attributes: Attributes) -> None:
-    reference, rel = attributes.get("href"), attributes.get("rel")
-    page.add("link", reference, rel)
-    if rel and page.canonical_reference is None and "canonical" in rel.lower().split():
-        page.canonical_reference = reference
+def _src_of(tag: str) -> Reader:
+    def read(page: Page, node: Node, attributes: Attributes) -> Iterable[Reference]:
+        src = attributes.get("src")
+        return ((tag, node, src, None, ""),) if src is not None else ()
+
+    return read
 
 
-def _img(page: Page, attributes: Attributes) -> None:
-    alt = _words(attributes.get("alt"))
-    page.image(alt)
-    page.sources("img", attributes, alt)
-
-
-def _source(page: Page, attributes: Attributes) -> None:
-    page.sources("source", attributes, "")
-
-
-def _iframe(page: Page, attributes: Attributes) -> object:
-    page.add("iframe", attributes.get("src"))
-    return _raw(page, attributes)
-
-
-def _frame(page: Page, attributes: Attributes) -> None:
-    page.add("frame", attributes.get("src"))
-
-
-def _script(page: Page, attributes: Attributes) -> object:
-    page.add("script", attributes.get("src"))
-    return _raw(page, attributes)
-
-
-def _form(page: Page, attributes: Attributes) -> Mark | str:
-    page.sink.append(BREAK)
+def _read_form(page: Page, node: Node, attributes: Attributes) -> Iterable[Reference]:
+    action = attributes.get("action")
     posted = (attributes.get("method") or "").strip().lower() == "post"
-    if posted or not page.rules.form_use_action:
-        return BREAK
-    mark = page.add("form", attributes.get("action"))
-    if mark is None:
-        return BREAK
-    mark.after = BREAK
-    return mark
+    return (("form", node, action, None, ""),) if action is not None and not posted else ()
 
 
-def _noscript(page: Page, attributes: Attributes) -> Callable[[], None]:
-    return page.hide()
-
-
-def _words(text: str | None) -> str:
+def _alt(attributes: Mapping[str, Any]) -> str:
+    """The alternative text of an image."""
+    text = attributes.get("alt")
     return " ".join(text.split())[:MAX_ANCHOR] if text else ""
+
+
+_WITH_TEXT: Final = frozenset({"a", "form"})
+_READERS: Final[Mapping[str, Reader]] = {
+    "a": _read_a,
+    "area": _read_area,
+    "form": _read_form,
+    "frame": _src_of("frame"),
+    "iframe": _src_of("iframe"),
+    "img": _sources_of("img"),
+    "link": _read_link,
+    "script": _src_of("script"),
+    "source": _sources_of("source"),
+}

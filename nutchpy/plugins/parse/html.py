@@ -1,13 +1,13 @@
 """The HTML parser: bytes in, a Parse out, by the tree a browser builds.
 
-Decides the charset, tames absurd pages, walks the tree once, and puts together what was collected. Total: any bytes
-give a Parse. Which tree library does the walking is a setting.
+Decides the charset, tames absurd pages, has the tree built and read, and puts together what was found. Total: any bytes
+give a Parse. Which library builds the tree is a setting.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Final, Protocol, Self
+from typing import Any, ClassVar, Final, Self
 
 from nutchpy.conf.layers import Conf
 from nutchpy.core import robots_directives
@@ -18,19 +18,12 @@ from nutchpy.core.parse import Parse, ParseStatus
 from nutchpy.core.urls import resolve
 from nutchpy.plugins.parse import labels, links
 from nutchpy.plugins.parse.charset import charset
-from nutchpy.plugins.parse.extract import Action, Page, Rules, actions
+from nutchpy.plugins.parse.extract import Page, Rules, actions
 from nutchpy.plugins.parse.guard import tamed
+from nutchpy.plugins.parse.tree import Action, Builder
 
 MAX_LANGUAGE: Final = 35
 """Characters of the longest language tag in use (BCP 47)."""
-
-
-class Walker(Protocol):
-    """Builds a page's tree and walks it."""
-
-    def walk(self, html: str, page: Page) -> None:
-        """Collect into ``page`` what the tree says."""
-        ...
 
 
 class HtmlParser:
@@ -47,7 +40,7 @@ class HtmlParser:
         max_depth: int = 500,
     ) -> None:
         self._rules = rules
-        self._walker = _walker(impl, actions(rules))
+        self._builder = _builder(impl, actions(rules))
         self._default = default_charset
         self._agents = agents
         self._max_depth = max_depth
@@ -73,8 +66,10 @@ class HtmlParser:
     def parse(self, content: Content) -> Parse:
         """The page as a browser's tree has it."""
         encoding, reason = self._charset(content)
-        page = Page(self._rules)
-        self._walker.walk(tamed(labels.decode(content.content, encoding), self._max_depth), page)
+        text = labels.decode(content.content, encoding)
+        html = tamed(text, self._max_depth)
+        as_is = html is text and encoding == "UTF-8" and reason != "bom" and labels.is_whole(text)
+        page = Page.of(self._builder.tree(html, content.content if as_is else None), self._rules)
         base = links.base_of(page, content.base_url)
         refresh = _refresh(page, content.base_url, base)
         return Parse(
@@ -90,7 +85,7 @@ class HtmlParser:
             robots=self._robots(page, content),
             refresh=refresh,
             meta=_grouped(page.metas),
-            headings=tuple((mark.tag, mark.text()) for mark in page.headings),
+            headings=tuple((tag, page.inside(node)) for tag, node in page.headings),
         )
 
     def soup(self, content: Content) -> Any:
@@ -127,15 +122,15 @@ def agent_names(conf: Conf) -> tuple[str, ...]:
     return tuple(name for name in (conf.text("http.agent.name"), *map(str.strip, more)) if name and name != "*")
 
 
-def _walker(impl: str, table: Mapping[str, Action]) -> Walker:
+def _builder(impl: str, table: Mapping[str, Action]) -> Builder:
     if impl == "fast":
-        from nutchpy.plugins.parse.lexbor import LexborWalker
+        from nutchpy.plugins.parse.lexbor import LexborBuilder
 
-        return LexborWalker(table)
+        return LexborBuilder(table)
     if impl == "bs4":
-        from nutchpy.plugins.parse.soup import SoupWalker
+        from nutchpy.plugins.parse.soup import SoupBuilder
 
-        return SoupWalker(table)
+        return SoupBuilder(table)
     raise ConfigError(f"parser.html.impl is fast or bs4, not {impl!r}")
 
 

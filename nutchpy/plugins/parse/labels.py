@@ -37,6 +37,11 @@ def decode(body: bytes, name: str) -> str:
     return codec(name).decode(body[len(mark) :], "replace")[0]
 
 
+def is_whole(text: str) -> bool:
+    """Whether a text decoded from UTF-8 says what its bytes do: nothing was replaced."""
+    return "\ufffd" not in text
+
+
 def codec(name: str) -> codecs.CodecInfo:
     """The decoder and encoder of a WHATWG encoding."""
     encoding = webencodings.lookup(name)

@@ -9,12 +9,12 @@ from typing import ClassVar, Final, Self
 from nutchpy.conf.layers import Conf
 from nutchpy.core import robots_directives
 from nutchpy.core.content import Content, combined, header
+from nutchpy.core.outlinks import Outlinks
 from nutchpy.core.parse import Outlink, Parse, ParseStatus
 from nutchpy.core.urls import resolve
 from nutchpy.plugins.parse import labels
 from nutchpy.plugins.parse.charset import charset
 from nutchpy.plugins.parse.html import agent_names, default_charset
-from nutchpy.plugins.parse.links import Outlinks
 
 MAX_LINKS: Final = 10_000
 _URL: Final = re.compile(r"(?<![A-Za-z0-9+.\-])(?:https?|ftp)://[^\s<>\"'`{}|\\^\x00-\x20]{1,2000}", re.IGNORECASE)
@@ -52,7 +52,7 @@ class TextParser:
         return Parse(
             status=ParseStatus.SUCCESS,
             text=text.strip(),
-            outlinks=Outlinks(_links(text)),
+            outlinks=Outlinks.of(_links(text)),
             base=content.base_url,
             charset=encoding,
             charset_reason=reason,

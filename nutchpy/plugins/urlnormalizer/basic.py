@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 import can_ada
 
@@ -43,6 +43,8 @@ _SLASHES: Final = re.compile("/{2,}")
 
 class BasicURLNormalizer:
     """``form`` is how hosts are written, None for ASCII; ``trim_dot`` makes ``example.org.`` ``example.org``."""
+
+    ignores_fragment: ClassVar[bool] = True
 
     def __init__(self, form: HostForm | None = None, *, trim_dot: bool = False) -> None:
         self._form = form

@@ -156,6 +156,16 @@ def test_inline_elements_split_no_word_and_blocks_do(impl: str) -> None:
     assert parsed("<td>a</td><dl><dt>b<dd>c</dl><select><option>d<option>e</select>", impl).text == "a\nb\nc\nd\ne"
 
 
+@BOTH
+def test_what_is_hidden_has_no_text_and_its_links_keep_theirs(impl: str) -> None:
+    page = parsed(
+        "a<p HIDDEN>b <a href=1>one</a></p><a href=2 hidden>two <i>2</i></a><a href=3>x<b hidden>y</b></a>", impl
+    )
+    assert page.text == "a\nx"
+    assert links(page) == [("dir/1", "one"), ("dir/2", "two 2"), ("dir/3", "x")]
+    assert parsed("<html hidden><p>a<a href=1>b</a>", impl).text == ""
+
+
 def test_noscript_text_by_setting() -> None:
     html = "a<noscript>b<a href=1>c</a></noscript>d"
     assert parsed(html).text == "ad"
