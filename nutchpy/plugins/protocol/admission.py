@@ -1,7 +1,8 @@
 """Whether a request may go out at all, judged before any connection: its scheme, its host, its addresses by a proxy.
 
 The address of a direct connection is judged when it is made, by the transport. Through a proxy it is the proxy that
-connects, so what can be judged is judged here: literal addresses always, names by the addresses the resolver pinned.
+connects, so what can be judged is judged here: literal addresses and localhost always, names by the addresses the
+resolver pinned. The proxy looks these names up once more: only itself can keep to what it then finds.
 """
 
 from __future__ import annotations
@@ -64,6 +65,8 @@ def admit(request: Request, settings: TransportSettings, ports: Mapping[str, int
 def _refusal(target: Target, request: Request, settings: TransportSettings) -> Failure | None:
     if target.literal:
         addresses = [target.host.strip("[]")]
+    elif target.proxied and _is_localhost(target.host):
+        addresses = ["127.0.0.1"]
     elif target.proxied and settings.proxy is not None and not settings.proxy.remote_names:
         addresses = list(request.pinned_ips)
         if not addresses:
@@ -75,6 +78,12 @@ def _refusal(target: Target, request: Request, settings: TransportSettings) -> F
         if reason is not None:
             return refusal(ip, reason)
     return None
+
+
+def _is_localhost(host: str) -> bool:
+    """Of names: those that mean the machine that looks them up, here the proxy's (RFC 6761)."""
+    name = host.removesuffix(".")
+    return name == "localhost" or name.endswith(".localhost")
 
 
 def _is_address(host: str) -> bool:

@@ -126,8 +126,11 @@ class Transfer:
 
     def finish(self, error: tuple[int, str] | None, now: float) -> ProtocolOutput:
         """The outcome, now that libcurl is done with the transfer."""
-        self._conclude()
         exchange = self.exchange
+        judged = exchange.ip
+        self._conclude()
+        if error is not None and error[0] == pycurl.E_COULDNT_CONNECT:
+            exchange.ip = judged or exchange.ip  # libcurl's may be that of a kept connection which had died
         if error is None:
             cut = self._lines and not self._head_ended
             failure = Failure(ProtocolStatus.BAD_RESPONSE, "headers end early") if cut else None
