@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from nutchpy.core.errors import UsageError
-from nutchpy.core.urls import parse
+from nutchpy.core.urls import host_of, parse
 from nutchpy.engine.base import Files
 from nutchpy.stages.context import Context, Outcome
 from nutchpy.stages.options import Options, argument, flag
@@ -45,7 +45,10 @@ def run(options: ReadLinkDbOptions, ctx: Context) -> Outcome:
     if (options.url is None) == (options.dump is None):
         raise UsageError("readlinkdb takes exactly one of -url and -dump")
     with Database(options.linkdb, "linkdb").reading() as generation:
-        linkdb = Files(TABLES["linkdb"], generation.parts)
+        host = host_of(options.url) if options.url is not None else None
+        parts = generation.parts if host is None else generation.of_host(host)
+        generation.verify(parts)
+        linkdb = Files(TABLES["linkdb"], parts)
         return _url(options.url, ctx, linkdb) if options.url is not None else _dump(options, ctx, linkdb)
 
 

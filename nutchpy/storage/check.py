@@ -102,12 +102,11 @@ def _check_generation(generation: Generation) -> Iterator[Finding]:
     for part in generation.parts:
         found = list(_check_part(part, table))
         if not found and not generation.as_written(part):
-            found.append(Finding("damaged", part, "is not what was written: its checksum is not that of _meta.json"))
+            found.append(
+                Finding("damaged", part, "is not what was written: its checksum differs from that in _meta.json")
+            )
         yield from found
         if any(finding.severity in BAD for finding in found):
-            continue
-        if not generation.as_written(part):
-            yield Finding("damaged", part, "is not what was written: its checksum differs from that in _meta.json")
             continue
         bucket = bucket_number(part) or 0
         for batch in part_batches(part, table):

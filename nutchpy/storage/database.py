@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import os
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from nutchpy.core.errors import DamagedError, MissingError, UsageError
+from nutchpy.core.urls import bucket_key, bucket_of
 from nutchpy.storage import fs, lock
 from nutchpy.storage.parts import PartName, bucket_number, bucket_part, check_part, covered, database_parts, joined
 from nutchpy.storage.schema import SCHEMA_VERSION, TABLES, Table
@@ -79,6 +80,10 @@ class Generation:
         """The files of one bucket: one, none when it is empty, several when it was written in slices."""
         return [part for part in self.parts if bucket_number(part) == number]
 
+    def of_host(self, host: str) -> list[Path]:
+        """The files that hold whatever there is of a host."""
+        return self.bucket(bucket_of(bucket_key(host), self.meta.buckets))
+
     def check(self) -> int:
         """Row count of all parts; DamagedError naming the first that cannot be read."""
         table = TABLES[self.meta.table]
@@ -88,9 +93,12 @@ class Generation:
         """Whether a part is, byte for byte, what was written; True of one from before checksums were kept."""
         return self.meta.sums.get(part.name) in (None, fs.sha256(part))
 
-    def verify(self) -> None:
-        """DamagedError naming the first part that is not what was written."""
-        for part in self.parts:
+    def verify(self, parts: Iterable[Path] | None = None) -> None:
+        """DamagedError naming the first part, of these or of all, that is not what was written, or one that is gone."""
+        lost = self.meta.sums.keys() - {part.name for part in self.parts}
+        if lost:
+            raise DamagedError(f"{self.path / min(lost)} is not there any more")
+        for part in self.parts if parts is None else parts:
             if not self.as_written(part):
                 raise DamagedError(f"{part} is not what was written: its checksum differs from that in _meta.json")
 

@@ -24,6 +24,7 @@ from nutchpy.storage import fs
 from nutchpy.storage.schema import SCHEMA_VERSION, Column, Table
 
 _SEGMENT_PART: Final = re.compile(r"part-(\d{5})-(\d{5})(?:-(\d{5}))?\.parquet")
+_BATCH_ROWS: Final = 65_536
 _DATABASE_PART: Final = re.compile(r"part-(\d{5})(?:-(\d{5}))?\.parquet")
 
 
@@ -196,10 +197,10 @@ def read_columns(path: Path, columns: Sequence[str]) -> pa.Table:
         return file.read(columns=list(columns))
 
 
-def part_batches(path: Path, table: Table, rows: int = 65_536) -> Iterator[pa.Table]:
-    """A part's rows in their order, some at a time, as the table is declared now."""
+def part_batches(path: Path, table: Table, rows: int = _BATCH_ROWS) -> Iterator[pa.Table]:
+    """A part's rows in their order, some at a time (fewer of a table whose rows are long), as it is declared now."""
     with opened(path) as file:
-        for batch in file.iter_batches(rows):
+        for batch in file.iter_batches(min(rows, table.row_group_rows)):
             yield conform(completed(pa.Table.from_batches([batch]), table), table)
 
 

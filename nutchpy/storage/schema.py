@@ -23,6 +23,7 @@ OUTLINKS: Final = pa.list_(
     pa.struct([pa.field("url", pa.string()), pa.field("anchor", pa.string()), pa.field("rel", pa.string())])
 )
 INLINKS: Final = pa.list_(pa.struct([pa.field("from_url", pa.string()), pa.field("anchor", pa.string())]))
+SCORES: Final = pa.list_(pa.float32())
 
 
 @dataclass(frozen=True)
@@ -285,7 +286,18 @@ _TABLES: Final = (
     Table(
         "linkdb",
         "One row per URL linked to: who links, with which words.",
-        (_URL, _HOST, Column("inlinks", INLINKS, "Linking URLs with their anchors, distinct, sorted.")),
+        (
+            _URL,
+            _HOST,
+            Column("inlinks", INLINKS, "Linking URLs with their anchors, distinct, sorted."),
+            Column(
+                "scores",
+                SCORES,
+                "Of each of them, in that order, the score its page was fetched with; of several fetches the highest.",
+                nullable=True,
+            ),
+        ),
+        row_group_rows=16_384,
     ),
 )
 

@@ -4,20 +4,38 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import settings as hyp_settings
+from hypothesis import strategies as st
 
 from nutchpy.conf.layers import Value, defaults
 from nutchpy.core.errors import ConfigError, MissingError, UsageError
+from nutchpy.engine.duckdb import DuckDBEngine
 from nutchpy.stages import invertlinks
 from nutchpy.stages.context import Context, Outcome
 from nutchpy.stages.invertlinks import InvertlinksOptions
+from nutchpy.stages.invertlinks.merge import Crowds, as_rows, merged, whole_urls
 from nutchpy.storage.database import Database
 from nutchpy.storage.parts import PartName
 from nutchpy.storage.segment import Segment
-from nutchpy.testing.crawls import LATER, add_parse, add_part, make_linkdb, make_segment, read_db
+from nutchpy.testing.crawls import (
+    LATER,
+    add_fetch,
+    add_parse,
+    add_part,
+    make_linkdb,
+    make_segment,
+    read_db,
+    rows_of,
+    sign,
+)
 
 PLAIN: dict[str, Value] = {"urlfilter.order": [], "urlnormalizer.order": []}
 ALL: dict[str, Value] = {"linkdb.ignore.internal.links": False}
@@ -155,11 +173,146 @@ def test_asking_for_nothing(tmp_path: Path) -> None:
 CROWD: Links = {f"http://host{n}.test/{'x' * n}": ["http://x.test/", "http://y.test/"] for n in range(9)}
 
 
-def test_of_too_many_inlinks_those_of_the_shortest_urls_stay(tmp_path: Path) -> None:
+def test_of_equal_inlinks_those_of_the_shortest_urls_stay(tmp_path: Path) -> None:
     settings: dict[str, Value] = {"linkdb.max.inlinks": 3}
     inverted(tmp_path, parsed(tmp_path, CROWD), settings=settings)
     wanted = [(f"http://host{n}.test/{'x' * n}", "") for n in range(3)]
     assert linkdb(tmp_path) == {"http://x.test/": wanted, "http://y.test/": wanted}
+
+
+def test_of_too_many_inlinks_the_best_stay_then_those_of_different_domains(tmp_path: Path) -> None:
+    scores = {f"http://{host}.test/{n}": 1.0 for host in ("a.one", "b.one", "two") for n in range(3)}
+    scores |= {"http://far.test/away/and/long": 7.0, "http://low.test/": 0.5}
+    segment = parsed(tmp_path, {page: ["http://x.test/"] for page in scores})
+    add_fetch(segment, [{"url": page, "score": score} for page, score in scores.items()])
+    inverted(tmp_path, segment, settings={"linkdb.max.inlinks": 4})
+    row = read_db(Database(tmp_path / "linkdb", "linkdb"))["http://x.test/"]
+    assert [link["from_url"] for link in row["inlinks"]] == [
+        "http://a.one.test/0",
+        "http://far.test/away/and/long",
+        "http://two.test/0",
+        "http://two.test/1",
+    ]
+    assert row["scores"] == [1.0, 7.0, 1.0, 1.0]
+
+
+def test_a_link_has_the_highest_score_of_several_fetches(tmp_path: Path) -> None:
+    for score in (1.0, 3.0, 2.0):
+        segment = parsed(tmp_path, {"http://a.test/": ["http://x.test/"]})
+        add_fetch(segment, [{"url": "http://a.test/", "score": score}])
+        inverted(tmp_path, segment)
+    row = read_db(Database(tmp_path / "linkdb", "linkdb"))["http://x.test/"]
+    assert (len(row["inlinks"]), row["scores"]) == (1, [3.0])
+
+
+def test_a_linkdb_from_before_scores(tmp_path: Path) -> None:
+    """The links there are count as ones of score 0; rows that no link comes to stay without scores."""
+    old = {"from_url": "http://a.test/", "anchor": ""}
+    database = make_linkdb(tmp_path / "linkdb", [{"url": f"http://{n}.test/", "inlinks": [old]} for n in "xy"])
+    (part,) = database.current().parts
+    pq.write_table(pq.ParquetFile(part).read(["url", "host", "inlinks"]), part)
+    sign(database)
+    segment = parsed(tmp_path, {"http://b.test/": ["http://x.test/"]})
+    add_fetch(segment, [{"url": "http://b.test/", "score": 2.0}])
+    inverted(tmp_path, segment)
+    rows = read_db(database)
+    assert rows["http://x.test/"]["scores"] == [0.0, 2.0]
+    assert rows["http://y.test/"]["scores"] is None
+
+
+_PAGES = [f"http://{host}.test/{n}" for host in ("a", "b", "c.b", "d") for n in ("", "1", "22")]
+_LINK = st.tuples(st.sampled_from(_PAGES), st.sampled_from(["http://x.test/", "http://y.test/"]))
+_ROUND = st.dictionaries(_LINK, st.sampled_from([0.0, 1.0, 2.0]), max_size=12)
+
+
+@given(st.lists(_ROUND, min_size=1, max_size=4), st.integers(1, 5), st.randoms())
+@hyp_settings(max_examples=5)
+def test_one_by_one_in_any_order_or_at_once(
+    tmp_path_factory: pytest.TempPathFactory, rounds: list[dict[tuple[str, str], float]], most: int, chance: Any
+) -> None:
+    crawl = tmp_path_factory.mktemp("crawl")
+    segments = []
+    for number, links in enumerate(rounds):
+        segment = make_segment(crawl / "segments", ["http://unused.test/"], now=LATER + timedelta(seconds=number))
+        targets: dict[str, list[str]] = {}
+        for page, target in links:
+            targets.setdefault(page, []).append(target)
+        add_parse(segment, links=targets)
+        add_fetch(segment, [{"url": page, "score": score} for (page, _), score in links.items()])
+        segments.append(segment)
+    limit: dict[str, Value] = {"linkdb.max.inlinks": most}
+    inverted(crawl / "whole", *segments, settings=limit)
+    chance.shuffle(segments)
+    for segment in segments:
+        inverted(crawl / "single", segment, settings=limit)
+    whole, single = (read_db(Database(crawl / name / "linkdb", "linkdb")) for name in ("whole", "single"))
+    assert single == whole
+
+
+LINK_ROWS = pa.schema({name: pa.string() for name in ("url", "host", "from_url", "anchor")} | {"score": pa.float32()})
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> DuckDBEngine:
+    return DuckDBEngine("256MB", 1, tmp_path_factory.mktemp("spill"))
+
+
+@given(rounds=st.lists(_ROUND, min_size=2, max_size=4), most=st.integers(1, 5))
+@hyp_settings(max_examples=100)
+def test_a_link_that_is_left_out_would_never_have_come_in(
+    engine: DuckDBEngine, rounds: list[dict[tuple[str, str], float]], most: int
+) -> None:
+    """Choosing after each round leads where choosing once does, whatever the rounds bring."""
+    crowds = Crowds(engine, most)
+    tables = [links_table([(*link, score) for link, score in links.items()]) for links in rounds]
+    kept = LINK_ROWS.empty_table()
+    for table in tables:
+        kept = crowds.thinned(in_order(kept, table))
+    assert kept.to_pylist() == crowds.thinned(in_order(*tables)).to_pylist()
+
+
+def links_table(links: Sequence[tuple[str, str, float]]) -> pa.Table:
+    rows = [
+        {"url": url, "host": url[7:-1], "from_url": page, "anchor": "", "score": score} for page, url, score in links
+    ]
+    return pa.Table.from_pylist(rows, LINK_ROWS)
+
+
+def in_order(*tables: pa.Table) -> pa.Table:
+    names = ("host", "url", "from_url", "anchor")
+    return pa.concat_tables(tables).sort_by([*((n, "ascending") for n in names), ("score", "descending")])
+
+
+def test_links_that_come_in_many_batches(tmp_path: Path) -> None:
+    """Of a URL with very many links no more are held than it takes to choose."""
+    crowded, lone = (
+        [(url, f"http://h{n % 7}.test/{n}", "", float(n % 5)) for n in range(count)]
+        for url, count in (("http://x.test/", 997), ("http://y.test/", 1))
+    )
+    rows = [
+        {"url": u, "host": u[7:-1], "from_url": f, "anchor": a, "score": s} for u, f, a, s in sorted([*crowded, *lone])
+    ]
+    table = pa.Table.from_pylist(rows, LINK_ROWS)
+    crowds = Crowds(DuckDBEngine("256MB", 1, tmp_path), 10)
+    found = list(whole_urls(table.to_batches(50), crowds))
+    assert max(part.num_rows for part in found) < 100
+    chosen = pa.concat_tables([as_rows(crowds.thinned(part)) for part in found])
+    assert chosen["url"].to_pylist() == ["http://x.test/", "http://y.test/"]
+    assert chosen.slice(0, 1).to_pylist() == as_rows(crowds.best(table)).slice(0, 1).to_pylist()
+
+
+def test_two_runs_of_rows_become_one() -> None:
+    def run(numbers: Sequence[int], words: str) -> pa.Table:
+        urls = [f"http://h{n // 10}.test/{n}" for n in numbers]
+        return rows_of("linkdb", [{"url": u, "inlinks": [{"from_url": words, "anchor": ""}]} for u in urls])
+
+    old, new = list(range(10, 99)), [*range(10, 60, 3), 99]
+    for size in (1, 7, 1000):
+        pieces = [[run(n[i : i + size], w) for i in range(0, len(n), size)] for n, w in ((old, "old"), (new, "new"))]
+        rows = pa.concat_tables(merged(iter(pieces[0]), iter(pieces[1]))).to_pylist()
+        assert [int(row["url"].rpartition("/")[2]) for row in rows] == sorted({*old, *new})
+        fresh = [int(row["url"].rpartition("/")[2]) for row in rows if row["inlinks"][0]["from_url"] == "new"]
+        assert fresh == new
 
 
 @pytest.mark.parametrize("buckets", [1, 16])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from nutchpy.conf.layers import defaults
-from nutchpy.core.errors import MissingError, NutchpyError, UsageError
+from nutchpy.core.errors import DamagedError, MissingError, UsageError
 from nutchpy.stages import readdb, readlinkdb, readseg
 from nutchpy.stages.context import Context, Outcome
 from nutchpy.storage.database import Database
@@ -142,17 +143,38 @@ def test_an_empty_parquet_dump_is_a_table(crawldb: Path, tmp_path: Path) -> None
     assert pq.read_table(tmp_path / "none" / "part-00000.parquet").num_rows == 0
 
 
-def test_flipped_bits_are_never_an_internal_error(tmp_path: Path) -> None:
-    make_crawldb(tmp_path / "crawldb", [{"url": ROOT, "etag": "an-etag", "metadata": {"k": "v"}}])
-    part = Database(tmp_path / "crawldb", "crawldb").current().parts[0]
-    whole, told = part.read_bytes(), 0
-    for at in range(4, len(whole), 23):
-        part.write_bytes(whole[:at] + bytes([whole[at] ^ 0x80]) + whole[at + 1 :])
-        try:
-            read(tmp_path / "crawldb", url=ROOT)
-        except NutchpyError:
-            told += 1
-    assert told > 10
+def flipped(part: Path, every: int) -> Iterator[None]:
+    """The part with one bit another, then another one, …; whole again in the end."""
+    whole = part.read_bytes()
+    for at in range(4, len(whole), every):
+        part.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << at % 8]) + whole[at + 1 :])
+        yield
+    part.write_bytes(whole)
+
+
+def test_a_flipped_bit_is_told_whatever_is_asked(tmp_path: Path) -> None:
+    make_crawldb(tmp_path / "crawldb", [{"url": ROOT, "etag": "an-etag", "metadata": {"k": "v"}}, GONE], 16)
+    make_linkdb(tmp_path / "linkdb", [{"url": ROOT, "inlinks": [{"from_url": GONE, "anchor": ""}]}])
+    database, linkdb = Database(tmp_path / "crawldb", "crawldb"), Database(tmp_path / "linkdb", "linkdb")
+    (part,) = database.current().of_host("a.test")
+    for number, _ in enumerate(flipped(part, 211)):
+        for options in ({"url": ROOT}, {"stats": True}, {"top_n": 1}, {"dump": tmp_path / f"dump{number}"}):
+            with pytest.raises(DamagedError, match=part.name):
+                read(tmp_path / "crawldb", **options)
+        read(tmp_path / "crawldb", url=GONE)
+    (part,) = linkdb.current().parts
+    for _ in flipped(part, 97):
+        with pytest.raises(DamagedError, match=part.name):
+            readlinkdb.run(readlinkdb.ReadLinkDbOptions(tmp_path / "linkdb", url=ROOT), CTX)
+    assert read(tmp_path / "crawldb", url=ROOT).data["url"] == ROOT
+
+
+def test_a_part_that_is_gone_is_told(tmp_path: Path) -> None:
+    make_crawldb(tmp_path / "crawldb", [ROOT, GONE], 16)
+    part = Database(tmp_path / "crawldb", "crawldb").current().parts[1]
+    part.unlink()
+    with pytest.raises(DamagedError, match=f"{part} is not there"):
+        read(tmp_path / "crawldb", stats=True)
 
 
 def test_dump_never_overwrites(crawldb: Path, tmp_path: Path) -> None:

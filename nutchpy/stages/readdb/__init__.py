@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 
 from nutchpy.core.errors import UsageError
 from nutchpy.core.status import DB_STATUSES
-from nutchpy.core.urls import parse
+from nutchpy.core.urls import host_of, parse
 from nutchpy.engine.base import Files, statement
 from nutchpy.stages.context import Context, Outcome
 from nutchpy.stages.options import Options, argument, flag
@@ -24,7 +24,7 @@ from nutchpy.stages.outputs import new_file, new_path
 from nutchpy.stages.readdb import format as layout
 from nutchpy.stages.readdb import stats
 from nutchpy.storage.check import damage_of
-from nutchpy.storage.database import Database
+from nutchpy.storage.database import Database, Generation
 from nutchpy.storage.parts import write_part
 from nutchpy.storage.schema import TABLES
 
@@ -61,20 +61,32 @@ def run(options: ReadDbOptions, ctx: Context) -> Outcome:
     """Read one whole generation; MissingError when there is none, UsageError for a combination that makes no sense."""
     mode = _mode(options)
     with Database(options.crawldb, "crawldb").reading() as generation:
-        parts = _readable(generation.parts) if options.skip_damaged else generation.parts
-        try:
-            return mode(options, ctx, Files(TABLES["crawldb"], parts))
-        except (ValueError, KeyError, TypeError):  # what flipped bits may decode to: then the part is named
-            generation.verify()
-            raise
+        parts = _wanted(options, generation)
+        if options.skip_damaged:
+            parts = _readable(generation, parts)
+        else:
+            generation.verify(parts)
+        return mode(options, ctx, Files(TABLES["crawldb"], parts))
 
 
-def _readable(parts: list[Path]) -> list[Path]:
-    """Those that can be read to their end."""
-    damage = {part: damage_of(part, TABLES["crawldb"]) for part in parts}
+def _wanted(options: ReadDbOptions, generation: Generation) -> list[Path]:
+    """Of one URL the files of its bucket; else all."""
+    host = host_of(options.url) if options.url is not None else None
+    return generation.parts if host is None else generation.of_host(host)
+
+
+def _readable(generation: Generation, parts: list[Path]) -> list[Path]:
+    """Those that are as they were written and can be read to their end."""
+    damage = {part: _damage(generation, part) for part in parts}
     for what in filter(None, damage.values()):
         _log.warning("left out: %s", what)
     return [part for part in parts if damage[part] is None]
+
+
+def _damage(generation: Generation, part: Path) -> str | None:
+    if not generation.as_written(part):
+        return f"{part} is not what was written: its checksum differs from that in _meta.json"
+    return damage_of(part, TABLES["crawldb"])
 
 
 def _mode(options: ReadDbOptions) -> Callable[[ReadDbOptions, Context, Files], Outcome]:
