@@ -617,3 +617,65 @@ def test_big_hosts_among_many_small_ones_set_the_pace_from_the_first_moment() ->
     run.go()
     slots = sum(e.ended - e.started for e in run.transport.log) / 10
     assert run.clock.seconds <= 1.05 * max(30 * 1.1, slots)
+
+
+TIME_LIMIT, GIVEN_UP = 300.0, 5
+"""http.time.limit and fetcher.max.exceptions.per.queue, as shipped."""
+
+
+class Beset(Web):
+    """Good hosts that always answer alike, and hostile ones, each in its own way, that hold on to whoever asks."""
+
+    ways = (
+        SimAnswer(seconds=TIME_LIMIT, fault=ProtocolStatus.TIMEOUT),
+        SimAnswer(seconds=10.0, fault=ProtocolStatus.TIMEOUT),
+        SimAnswer(200, TIME_LIMIT - 1, b"x" * 1000),
+        SimAnswer(503, 20.0, headers=[("Retry-After", "3")]),
+        SimAnswer(seconds=0.0, fault=ProtocolStatus.CONNECT_FAILED),
+        SimAnswer(seconds=0.01, fault=ProtocolStatus.BAD_RESPONSE),
+    )
+
+    def answer(self, request: Request, now: float) -> SimAnswer:
+        host = urls.host_of(request.url) or ""
+        number = int(host[1:].partition(".")[0])
+        robots = request.url.endswith("/robots.txt")
+        if host.startswith("g"):
+            return SimAnswer(404 if robots else 200, 0.1)
+        if robots and number % 3:
+            return SimAnswer(404, 0.1)
+        return self.ways[number % len(self.ways)]
+
+    def look_up(self, host: str) -> tuple[float, Resolution]:
+        slow = host.startswith("e") and host.endswith("7.test")
+        return (60.0 if slow else 0.01), Resolution(("192.0.2.1",))
+
+
+def good_hosts_end(good: int, evil: int, threads: int) -> dict[str, float]:
+    """When each good host's last page has come."""
+    names = [*(f"g{n}.test" for n in range(good)), *(f"e{n}.test" for n in range(evil))]
+    web = Beset(1, {name: Host() for name in names})
+    listed = [f"http://{name}/{n}" for n in range(40) for name in names]
+    run = Run(web, listed, fetcher__server__delay=1.0, fetcher__threads__fetch=threads).go()
+    ended = {f"g{n}.test": 0.0 for n in range(good)}
+    for exchange in run.transport.log:
+        host = urls.host_of(exchange.url) or ""
+        if host in ended:
+            ended[host] = max(ended[host], exchange.ended)
+    good_pages = Counter(r["host"] for r in run.rows.rows if r["protocol_status"] == "success" and r["host"] in ended)
+    assert good_pages == dict.fromkeys(ended, 40)
+    return ended
+
+
+def test_hostile_hosts_slow_no_one_down_while_there_are_slots_for_them() -> None:
+    alone = good_hosts_end(good=20, evil=0, threads=120)
+    beset = good_hosts_end(good=20, evil=90, threads=120)
+    assert max(beset[host] / alone[host] for host in alone) <= 1.1
+
+
+def test_hostile_hosts_that_hold_all_slots_let_go_of_them_in_time() -> None:
+    """What can be expected then: each holds one slot, for a request's time limit, until it has failed too often."""
+    evil, threads = 60, 20
+    alone = max(good_hosts_end(good=20, evil=0, threads=threads).values())
+    beset = max(good_hosts_end(good=20, evil=evil, threads=threads).values())
+    assert alone * 1.1 < beset, "there are too few"
+    assert beset <= alone + evil * GIVEN_UP * TIME_LIMIT / threads
