@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Protocol, Self
 
@@ -26,6 +27,7 @@ _log = logging.getLogger(__name__)
 Failures = Mapping[int, tuple[ParseStatus, str]]
 """Pages that a process died of: their number within the job, what it died of."""
 BATCH_ROWS: Final = 16
+_CONTENT: Final = ("url", "base_url", "content_type", "headers", "content", "fetch_time", "truncated")
 
 
 class Job(Protocol):
@@ -79,27 +81,18 @@ class RowGroupJob:
 
     def _pages(self) -> Iterator[tuple[int, PageInput]]:
         with opened(self.path, buffer_size=1 << 20) as file:
-            start = 0
-            for batch in file.iter_batches(BATCH_ROWS, row_groups=[self.group], use_threads=False):
-                wanted = [row for row in range(batch.num_rows) if start + row in self.scores]
-                for row, content in zip(wanted, contents(batch.take(pa.array(wanted, pa.int64()))), strict=True):
-                    score, depth = self.scores[start + row]
-                    yield start + row, PageInput(content, score, depth)
-                start += batch.num_rows
+            batches = file.iter_batches(BATCH_ROWS, row_groups=[self.group], use_threads=False)
+            for number, content in enumerate(chain.from_iterable(map(contents, batches))):
+                if (inherited := self.scores.get(number)) is not None:
+                    yield number, PageInput(content, *inherited)
 
 
 def contents(batch: pa.RecordBatch) -> Iterator[Content]:
     """Rows of the content table as values."""
-    for row in batch.to_pylist():
-        yield Content(
-            url=row["url"],
-            base_url=row["base_url"],
-            content_type=row["content_type"],
-            headers=[(header["name"], header["value"]) for header in row["headers"] or ()],
-            content=row["content"],
-            fetch_time=row["fetch_time"],
-            truncated=row["truncated"],
-        )
+    columns = [batch.column(name).to_pylist() for name in _CONTENT]
+    for url, base_url, content_type, headers, content, fetch_time, truncated in zip(*columns, strict=True):
+        pairs = [(header["name"], header["value"]) for header in headers or ()]
+        yield Content(url, base_url, content_type, pairs, content, fetch_time, truncated)
 
 
 def table_of(stream: bytes) -> pa.Table:

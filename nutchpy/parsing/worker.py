@@ -6,6 +6,7 @@ between pages, by a watching thread while it is at one, and by the page's timer 
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import resource
@@ -23,6 +24,8 @@ from nutchpy.parsing.messages import Done, Failed
 from nutchpy.parsing.page import PageParser
 
 _ORPHANED: Final = 3
+_GARBAGE: Final = 50_000
+"""Objects made and not let go of before cycles are looked for. A page's elements are some thousand, and no cycle."""
 
 
 class _LogToParent(QueueHandler):
@@ -58,6 +61,8 @@ def _serve(connection: Connection, board: Board, conf: Conf) -> None:
     try:
         parser = PageParser(conf)
         memory.cap(limit)
+        gc.freeze()
+        gc.set_threshold(_GARBAGE)
     except Exception as error:  # noqa: BLE001  worker boundary: the parent raises it
         connection.recv()
         connection.send(Failed(_portable(error)))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
-
-import pyarrow as pa
-import pyarrow.compute as pc
+from typing import TYPE_CHECKING, Self
 
 from nutchpy.conf.layers import Conf
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -51,4 +51,7 @@ class OpicScoring:
 
     def update(self, score: pa.Array, inlink_score: pa.Array) -> pa.Array:
         """What the row had plus what its new links bring."""
+        import pyarrow as pa
+        import pyarrow.compute as pc  # 50 ms, and a parsing process, which asks for shares alone, has no use for it
+
         return pc.add(score.cast(pa.float64()), pc.fill_null(inlink_score, 0.0))
