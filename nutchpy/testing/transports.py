@@ -29,6 +29,7 @@ MakeTransport = Callable[[Conf], Transport]
 
 _OK: Final = b"HTTP/1.1 200 OK\r\n"
 _CHUNKED: Final = _OK + b"Transfer-Encoding: chunked\r\n\r\n"
+_ONE_CHUNK: Final = _CHUNKED + b"4\r\nbody\r\n0\r\n"
 _FAST: Final = PlainTimeouts(connect=2, first_byte=0.3, idle=0.3, total=1.5)
 _PARTIAL: Final[Mapping[str, Value]] = {"http.partial.truncated": True}
 _TEXT: Final = b"some text, and more of it\n" * 40
@@ -216,6 +217,7 @@ _DROPPED: Final = (
     _raw("closed in a chunk", _CHUNKED + b"9\r\nbody", success(b"body", _TE, truncated="disconnect")),
     _raw("closed between chunks", _CHUNKED + b"4\r\nbody\r\n", success(b"body", _TE, truncated="disconnect")),
     _raw("closed before the first chunk", _CHUNKED, _LOST),
+    _raw("closed in the trailers", _ONE_CHUNK + b"A: b\r\n", success(b"body", _TE, truncated="disconnect")),
     Case(
         "reset in the body",
         [Send(_OK + b"Content-Length: 100\r\n\r\nbody"), Wait(0.1), Reset()],
@@ -242,6 +244,9 @@ _SILENT: Final = (
     ),
     Case("stalled before the body, kept", [Send(_OK + b"\r\n"), Wait(5)], _LATE, _PARTIAL, timeouts=_FAST),
     Case("dripping headers", [Drip(_OK + b"A: b\r\n" * 100, 0.05)], _LATE, timeouts=PlainTimeouts(total=0.7)),
+    Case(
+        "dripping trailers", [Send(_ONE_CHUNK), Drip(b"A: b\r\n" * 100, 0.05)], _LATE, timeouts=PlainTimeouts(total=0.7)
+    ),
     Case("dripping body", [Send(_OK + b"\r\n"), Drip(bytes(100), 0.05)], _LATE, timeouts=PlainTimeouts(total=0.7)),
     Case(
         "slow body within its time",
@@ -308,6 +313,13 @@ _LARGE: Final = (
         [Send(_OK + b"A: x\r\n" * 50 + b"\r\nbody")],
         _TOO_LARGE,
         {"http.header.limit": 200},
+    ),
+    Case("300 trailers", [Send(_ONE_CHUNK + b"A: b\r\n" * 300 + b"\r\n")], success(b"body", _TE)),
+    Case("endless trailers", [Send(_ONE_CHUNK), Send(b"A: b\r\n", -1)], success(b"body", _TE, truncated="disconnect")),
+    Case(
+        "endless trailer",
+        [Send(_ONE_CHUNK + b"A: "), Send(b"x" * 65536, -1)],
+        success(b"body", _TE, truncated="disconnect"),
     ),
     Case(
         "interim answers for ever",

@@ -122,7 +122,6 @@ _ENDLESS: Final = [
         "endless trailers",
         [Send(_CHUNKED + b"1\r\nx\r\n0\r\n"), Send(b"A: b\r\n", -1)],
         _BROKEN,
-        also=(_HEADERS, _LATE),
     ),
     Animal(
         "endless error page",

@@ -179,6 +179,17 @@ class _Response(http.client.HTTPResponse):
         head = b"".join(tap.lines) if self._exchange.settings.keep_response else None
         self._exchange.begin(self.status, headers, _VERSIONS.get(self.version), head)
 
+    def _read_and_discard_trailer(self) -> None:
+        """Behind the last chunk: no more than a head may have, and not without an end, as libcurl has it."""
+        left = self._exchange.settings.header_limit
+        file: Any = self.fp
+        while (line := file.readline(_BUFFER)) not in (b"\r\n", b"\n"):
+            self._exchange.deadlines.received(time.monotonic())
+            left -= len(line)
+            if not line or left < 0:
+                self._close_conn()  # type: ignore[attr-defined]
+                raise http.client.LineTooLong("trailers") if line else http.client.IncompleteRead(b"")
+
     def _read_status(self) -> tuple[str, int, str]:
         """Skip interim answers: http.client knows only 100."""
         while True:
