@@ -37,7 +37,8 @@ let_children_have_signals()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """What is too long for every run."""
-    parser.addoption("--kills", type=int, default=0, help="random moments at which tests/crash kills a fetch")
+    parser.addoption("--kills", type=int, default=0, help="random moments at which tests/crash kills a command")
+    parser.addoption("--rounds", type=int, default=0, help="rounds of the long history of tests/stages")
 
 
 @pytest.fixture
