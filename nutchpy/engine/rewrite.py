@@ -1,120 +1,204 @@
-"""``rewrite``: change a database bucket by bucket. Shared by updatedb, inject and dedup.
+"""``rewrite``: change a database bucket by bucket. Shared by updatedb, inject, dedup and refilter.
 
-For each bucket: *touched* SQL finds the rows concerned, a policy (a Python function over Arrow tables) makes their new
-rows, and the rest is copied; a bucket with no touched row is kept as it is. Memory is bounded however many rows are
-touched: they come in batches, and new rows beyond a few batches wait in a file; a bucket that does not fit into memory
+A stage says which URLs of a bucket are *touched* and what is news of them. The bucket is copied, a row group at a time
+and without being sorted; on its way past, a policy (a Python function over Arrow tables) makes new rows of those that
+are touched. A bucket in which nothing changes is kept as it is. Memory is bounded however many rows are touched: what
+is news is sorted in memory while it is little, else by the engine, from a file; a bucket that does not fit into memory
 (one host with very many URLs) is written in slices.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from nutchpy.core.urls import bucket_range
-from nutchpy.engine.base import Engine, Files, Input, Params, statement
-from nutchpy.engine.slices import write_sliced
+from nutchpy.engine.base import Engine, Files, statement
+from nutchpy.engine.merge import Ordered, found, merged, numbers
+from nutchpy.engine.slices import BYTES_PER_ROW, weight
 from nutchpy.storage import fs
 from nutchpy.storage.database import Draft, Generation
-from nutchpy.storage.parts import conform
-from nutchpy.storage.schema import Table
+from nutchpy.storage.ordered import BucketWriter, bucket_writer, coded, coded_schema, decoded, row_groups, together
+from nutchpy.storage.parts import opened
+from nutchpy.storage.schema import Column, Table
 
-_MERGE: Final = statement(__package__, "rewrite")
-_ROWS_IN_MEMORY: Final = 100_000
+_SORTED: Final = statement(__package__, "rewrite")
+_ROWS_IN_MEMORY: Final = 500_000
+_TAIL_ROWS: Final = 65_536
+_CODE: Final = pa.dictionary(pa.int32(), pa.string())
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """A bucket to rewrite: its number, its key range (inclusive) and its present parts."""
+
+    number: int
+    first: int
+    last: int
+    parts: Sequence[Path]
+
+
+@dataclass(frozen=True)
+class Change:
+    """What becomes of touched rows. Those it does not speak of stay, or stay unknown, as they are."""
+
+    rows: pa.Table
+    """Rows of the table that are new or have changed, each with its ``nth``; in any order."""
+    gone: pa.Array = field(default_factory=lambda: pa.array([], pa.int64()))
+    """The ``nth`` of rows that are dropped from the database."""
+
+
+Touched: TypeAlias = Callable[[Bucket], Iterable[pa.RecordBatch]]
+Policy: TypeAlias = Callable[[pa.Table], Change]
 
 
 @dataclass(frozen=True)
 class Rewrite:
     """What to do with each bucket.
 
-    ``touched_sql`` reads ``crawldb`` (the bucket) and ``feeds`` and answers one row per touched URL, its first column
-    ``url``; it may use ``$first`` and ``$last`` (the bucket's key range, inclusive) and ``params``. ``policy`` turns
-    some of these rows (it is called for each batch) into crawldb rows; a touched URL it leaves out is dropped from the
-    database, a URL it adds takes the place of that URL's row.
+    ``touched`` gives what is news in a bucket, in any order: ``url``, ``host`` and whatever the policy wants to know;
+    each URL once. ``policy`` is called for some touched URLs at a time. To what ``touched`` gave, it finds added the
+    other columns of the row there is (null where there is none), whether there is one (``known``), and a number,
+    ``nth``, by which it names them.
     """
 
-    touched_sql: str
-    feeds: Mapping[str, Input | Callable[[int], Input]]
-    """Relations; or, of those that lie apart by bucket, a function that gives a bucket's."""
-    params: Params
-    policy: Callable[[pa.Table], pa.Table]
+    touched: Touched
+    policy: Policy
 
 
 def rewrite(engine: Engine, before: Generation | None, draft: Draft, plan: Rewrite) -> bool:
     """Fill ``draft`` from ``before`` by ``plan``; whether any bucket changed."""
     changed = False
-    for bucket in range(draft.meta.buckets):
-        present = before.bucket(bucket) if before else []
-        with _waiting(draft.path / f"_rows-{bucket:05d}.parquet", draft.table) as rows:
-            _apply(engine, plan, draft, bucket, present, rows)
-            if rows.touched:
-                changed = True
-                inputs = {"crawldb": Files(draft.table, present), "rows": rows.input(), "dropped": rows.dropped()}
-                place = partial(draft.part_path, bucket)
-                write_sliced(engine, _MERGE, inputs, {}, place, draft.table, ["crawldb", "rows"])
-            else:
-                for part in present:
-                    draft.keep(part)
+    for number in range(draft.meta.buckets):
+        bucket = Bucket(number, *bucket_range(number, draft.meta.buckets), before.bucket(number) if before else [])
+        with _in_order(plan.touched(bucket), draft.path / f"_touched-{number:05d}.parquet") as news:
+            copied = news.rows > 0 and _copied(engine, plan.policy, draft, bucket, news)
+        changed |= copied
+        if not copied:
+            for part in bucket.parts:
+                draft.keep(part)
     return changed
 
 
-def _apply(engine: Engine, plan: Rewrite, draft: Draft, bucket: int, present: list[Path], rows: _Waiting) -> None:
-    """Run the policy over the bucket's touched rows."""
-    inputs = {name: feed(bucket) if callable(feed) else feed for name, feed in plan.feeds.items()}
-    inputs["crawldb"] = Files(draft.table, present)
-    for batch in engine.read(plan.touched_sql, inputs, _params(plan, draft, bucket)):
-        if batch.num_rows:
-            touched = pa.table(batch)
-            rows.add(touched["url"], plan.policy(touched))
+def _copied(engine: Engine, policy: Policy, draft: Draft, bucket: Bucket, news: _News) -> bool:
+    """Write the bucket with what becomes of the touched rows; False when that is nothing, and nothing was written."""
+    table, touched = draft.table, Ordered(news.tables(engine))
+    rows = _slice_rows(engine, Files(table, bucket.parts), news.rows)
+    with bucket_writer(partial(draft.part_path, bucket.number), table, rows) as out:
+        copy = _Copy(out, bucket, table)
+        for base in _groups(bucket, table):
+            copy.take(_changed(policy, table, base, list(touched.up_to(base.slice(base.num_rows - 1)))), base)
+        for news_of_new in _pieces(touched.rest()):
+            copy.take(_changed(policy, table, nothing := coded_schema(table).empty_table(), [news_of_new]), nothing)
+        return copy.begun
 
 
-def _params(plan: Rewrite, draft: Draft, bucket: int) -> dict[str, Any]:
-    first, last = bucket_range(bucket, draft.meta.buckets)
-    ranges = {"first": first, "last": last}
-    return {**plan.params, **{name: value for name, value in ranges.items() if f"${name}" in plan.touched_sql}}
+def _groups(bucket: Bucket, table: Table) -> Iterator[pa.Table]:
+    """The bucket's present rows, some at a time."""
+    groups = chain.from_iterable(row_groups(part, table) for part in bucket.parts)
+    return (rows for rows in groups if rows.num_rows)
 
 
-class _Waiting:
-    """New rows of one bucket until they are merged: in memory while few, then in a file."""
+def _pieces(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    for rows in tables:
+        yield from (rows.slice(start, _TAIL_ROWS) for start in range(0, rows.num_rows, _TAIL_ROWS))
 
-    def __init__(self, path: Path, table: Table) -> None:
-        self._path = path
+
+def _slice_rows(engine: Engine, present: Files, added: int) -> int | None:
+    """How many rows make a slice; None when the bucket fits into memory as a whole."""
+    size = weight({"present": present}) + added * BYTES_PER_ROW
+    slices = -(-size // engine.memory)
+    rows: int = sum(pq.read_metadata(path).num_rows for path in present.paths) + added
+    return -(-rows // slices) if slices > 1 else None
+
+
+class _Copy:
+    """A bucket's copy, begun when there is a change: the row groups that went by before are read again then."""
+
+    def __init__(self, out: BucketWriter, bucket: Bucket, table: Table) -> None:
+        self._out = out
+        self._bucket = bucket
         self._table = table
-        self._schema = table.schema.remove_metadata()
-        self._tables: list[pa.Table] = []
-        self._dropped: list[pa.Table] = []
-        self._writer: pq.ParquetWriter | None = None
-        self.touched = 0
+        self._passed = 0
+        self.begun = False
 
-    def add(self, touched: pa.ChunkedArray, rows: pa.Table) -> None:
-        """Take what the policy made of some touched URLs."""
-        self.touched += len(touched)
-        if not rows["url"].equals(touched):  # as a rule the same, and compared at once
-            left_out = touched.filter(pc.invert(pc.is_in(touched, value_set=rows["url"])))
-            self._dropped.append(pa.table({"url": left_out}))
-        self._tables.append(conform(rows, self._table))
-        if sum(table.num_rows for table in self._tables) > _ROWS_IN_MEMORY:
+    def take(self, rows: pa.Table, base: pa.Table) -> None:
+        """The next rows: ``base`` itself when they are as they were."""
+        if rows is base and not self.begun:
+            self._passed += 1
+            return
+        if not self.begun:
+            self.begun = True
+            for earlier in islice(_groups(self._bucket, self._table), self._passed):
+                self._out.write(earlier)
+        self._out.write(rows)
+
+
+def _changed(policy: Policy, table: Table, base: pa.Table, news: list[pa.Table]) -> pa.Table:
+    """Rows of the bucket with the news of them, and of new ones among them; ``base`` itself when nothing changes."""
+    if not news:
+        return base
+    touched = together(news).combine_chunks()
+    known, place = found(base, touched)
+    change = policy(_with_columns(touched, base, known, place))
+    rows = change.rows.take(pc.sort_indices(change.rows["nth"]))
+    nth = rows["nth"].combine_chunks()
+    is_known, at = known.take(nth), place.take(nth)
+    is_new = pc.invert(is_known)
+    gone = place.take(change.gone.filter(known.take(change.gone)))
+    rows = coded(rows, table)
+    return merged(base, rows.filter(is_known), at.filter(is_known), gone, rows.filter(is_new), at.filter(is_new))
+
+
+def _with_columns(touched: pa.Table, base: pa.Table, known: pa.Array, place: pa.Array) -> pa.Table:
+    """Touched rows as the policy wants them."""
+    there = decoded(base.drop_columns(["url", "host"]).take(pc.if_else(known, place, None)))
+    columns = {name: touched[name] for name in touched.column_names}
+    columns |= {name: there[name] for name in there.column_names}
+    return decoded(pa.table({**columns, "known": known, "nth": numbers(touched.num_rows)}))
+
+
+class _News:
+    """What is news in a bucket: in memory while it is little, else in a file, to be sorted by the engine."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._batches: list[pa.RecordBatch] = []
+        self._held = 0
+        self._writer: pq.ParquetWriter | None = None
+        self._schema: pa.Schema | None = None
+        self.rows = 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Take some."""
+        if not batch.num_rows:
+            return
+        self._schema = batch.schema
+        self._batches.append(batch)
+        self.rows += batch.num_rows
+        self._held += batch.num_rows
+        if self._held > _ROWS_IN_MEMORY:
             self._spill()
 
-    def input(self) -> Input:
-        """The new rows as a relation; nothing more may be added."""
+    def tables(self, engine: Engine) -> Iterator[pa.Table]:
+        """All of it by host and URL, hosts coded; nothing more may be added."""
         if self._writer is None:
-            return pa.concat_tables([self._schema.empty_table(), *self._tables])
+            rows = pa.Table.from_batches(self._batches).combine_chunks()
+            yield _host_coded(rows.take(pc.sort_indices(rows, [("host", "ascending"), ("url", "ascending")])))
+            return
         self._spill()
         self.close()
-        return Files(self._table, [self._path])
-
-    def dropped(self) -> pa.Table:
-        """The URLs that were touched and have no row any more."""
-        return pa.concat_tables([pa.schema({"url": pa.string()}).empty_table(), *self._dropped])
+        for batch in engine.read(_SORTED, {"touched": Files(self._declared(), [self._path])}):
+            yield _host_coded(pa.table(batch))
 
     def close(self) -> None:
         """End the file."""
@@ -124,16 +208,29 @@ class _Waiting:
     def _spill(self) -> None:
         if self._writer is None:
             self._writer = pq.ParquetWriter(self._path, self._schema, compression="lz4")
-        for table in self._tables:
-            self._writer.write_table(table)
-        self._tables = []
+        for batch in self._batches:
+            self._writer.write_batch(batch)
+        self._batches, self._held = [], 0
+
+    def _declared(self) -> Table:
+        with opened(self._path) as file:
+            schema = file.schema_arrow
+        return Table("touched", "News.", tuple(Column(f.name, f.type, f.name, nullable=True) for f in schema))
+
+
+def _host_coded(rows: pa.Table) -> pa.Table:
+    place = rows.column_names.index("host")
+    return rows.set_column(place, "host", rows["host"].cast(_CODE))
 
 
 @contextmanager
-def _waiting(path: Path, table: Table) -> Iterator[_Waiting]:
-    rows = _Waiting(path, table)
+def _in_order(batches: Iterable[pa.RecordBatch], aside: Path) -> Iterator[_News]:
+    """All of a bucket's news."""
+    news = _News(aside)
     try:
-        yield rows
+        for batch in batches:
+            news.add(batch)
+        yield news
     finally:
-        rows.close()
-        fs.remove(path)
+        news.close()
+        fs.remove(aside)

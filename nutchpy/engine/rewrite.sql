@@ -1,8 +1,4 @@
--- A bucket with its touched rows replaced and its dropped ones gone.
+-- What is news in a bucket, in the order of its rows.
 select *
-from crawldb
-where not exists (select 1 from rows where rows.url = crawldb.url)
-    and not exists (select 1 from dropped where dropped.url = crawldb.url)
-union all by name
-select * from rows
+from touched
 order by host, url

@@ -10,7 +10,7 @@ for duplicates only there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -22,7 +22,7 @@ from nutchpy.core.errors import UsageError
 from nutchpy.core.status import Status
 from nutchpy.engine.base import Files, statement
 from nutchpy.engine.buckets import fitted
-from nutchpy.engine.rewrite import Rewrite, rewrite
+from nutchpy.engine.rewrite import Bucket, Change, Rewrite, rewrite
 from nutchpy.stages.context import Context, Outcome
 from nutchpy.stages.options import Options, argument, setting
 from nutchpy.storage import fs
@@ -37,7 +37,14 @@ _MARK: Final = statement(__package__, "dedup_mark")
 _GROUPS: Final = ("none", "host", "domain")
 _HTTPS: Final = "httpsOverHttp"
 _KEYS: Final = ("score", "fetchTime", "urlLength", _HTTPS)
-_DUPLICATES: Final = Table("duplicates", "URLs to mark.", (Column("url", pa.string(), "The URL."),))
+_DUPLICATES: Final = Table(
+    "duplicates",
+    "URLs to mark.",
+    (
+        *TABLES["crawldb"].columns[:2],
+        Column("path", pa.string(), "Part in which its row is."),
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -60,11 +67,11 @@ def run(options: DedupOptions, ctx: Context) -> Outcome:
         before = database.current()
         grace, keep_old = ctx.conf.number("db.generations.grace"), ctx.conf.flag("db.preserve.backup")
         with database.replacing("dedup", ctx.now, grace, keep_old) as draft:
-            found = _find(ctx, before, draft, params)
-            draft.abandoned = found == 0
-            if found:
-                with fitted(ctx.engine, before, draft) as present:
+            with fitted(ctx.engine, before, draft) as present:
+                found = _find(ctx, present.parts, draft, params) if present else 0
+                if found:
                     _mark(ctx, present, draft)
+            draft.abandoned = found == 0
         counters.add("duplicates", found)
         counters.add("total", before.meta.rows)
     return Outcome(counters, summary=[_summary(found)])
@@ -92,22 +99,27 @@ def _waiting(draft: Draft) -> Path:
     return draft.path / "_duplicates.parquet"
 
 
-def _find(ctx: Context, before: Generation, draft: Draft, params: dict[str, Any]) -> int:
+def _find(ctx: Context, parts: Sequence[Path], draft: Draft, params: dict[str, Any]) -> int:
     """Put the duplicates of the whole crawldb aside; how many there are."""
-    crawldb = Files(TABLES["crawldb"], before.parts)
+    crawldb = Files(TABLES["crawldb"], parts, with_path=True)
     return ctx.engine.write(_FIND, {"crawldb": crawldb}, params, _waiting(draft), _DUPLICATES)
 
 
 def _mark(ctx: Context, before: Generation | None, draft: Draft) -> None:
     duplicates = Files(_DUPLICATES, [_waiting(draft)])
-    rewrite(ctx.engine, before, draft, Rewrite(_MARK, {"duplicates": duplicates}, {}, _marked))
+
+    def touched(bucket: Bucket) -> Iterator[pa.RecordBatch]:
+        parts = pa.table({"path": pa.array([str(part) for part in bucket.parts], pa.string())})
+        return ctx.engine.read(_MARK, {"duplicates": duplicates, "parts": parts})
+
+    rewrite(ctx.engine, before, draft, Rewrite(touched, _marked))
     fs.remove(_waiting(draft))
 
 
-def _marked(touched: pa.Table) -> pa.Table:
+def _marked(touched: pa.Table) -> Change:
     place = touched.column_names.index("status")
     status = pa.repeat(Status.DB_DUPLICATE.value, touched.num_rows)
-    return touched.set_column(place, "status", status)
+    return Change(touched.set_column(place, "status", status))
 
 
 def _summary(found: int) -> str:

@@ -2,6 +2,8 @@
 with candidates as (
     select
         url,
+        host,
+        path,
         signature,
         case $group when 'host' then host when 'domain' then domain else '' end as place,
         -cast(score as double) as by_score,
@@ -58,6 +60,8 @@ yielding as (
 ranked as (
     select
         url,
+        host,
+        path,
         row_number() over (
             partition by signature, place
             order by
@@ -69,6 +73,6 @@ ranked as (
         ) as nth
     from yielding
 )
-select url
+select url, host, path
 from ranked
 where nth > 1

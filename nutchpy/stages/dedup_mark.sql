@@ -1,4 +1,4 @@
--- The rows of a bucket that are duplicates.
-select *
-from crawldb
-where exists (select 1 from duplicates where duplicates.url = crawldb.url)
+-- The duplicates in a bucket.
+select duplicates.url, duplicates.host
+from duplicates
+inner join parts on parts.path = duplicates.path

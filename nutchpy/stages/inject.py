@@ -21,10 +21,11 @@ import pyarrow.compute as pc
 from nutchpy.core.counters import Counters
 from nutchpy.core.errors import DamagedError
 from nutchpy.core.registered import registered_domains
+from nutchpy.core.status import Status
 from nutchpy.core.urls import CRAWLABLE_SCHEMES, bucket_keys, hosts_of
 from nutchpy.engine.base import Files, statement
 from nutchpy.engine.buckets import FINEST, fitted
-from nutchpy.engine.rewrite import Rewrite, rewrite
+from nutchpy.engine.rewrite import Bucket, Change, Rewrite, rewrite
 from nutchpy.extension.chains import ScoringFilters, URLFilters, URLNormalizers
 from nutchpy.stages import seeds
 from nutchpy.stages.context import Context, Outcome
@@ -34,7 +35,7 @@ from nutchpy.stages.routed import Routed, routed
 from nutchpy.stages.seed_facts import SeedFacts, read_facts
 from nutchpy.stages.seeds import Rejects, SeedBatch
 from nutchpy.storage.database import Database, Draft
-from nutchpy.storage.schema import METADATA, TABLES, Column, Table
+from nutchpy.storage.schema import METADATA, TABLES, TIME, Column, Table
 
 EXAMPLE: Final = """nutchpy inject crawl/crawldb seeds/ --rejects refused.tsv
 zcat list.gz | nutchpy inject crawl/crawldb - -update"""
@@ -53,6 +54,11 @@ _SEEDS: Final = Table(
         Column("metadata", METADATA, "Its pairs.", nullable=True),
     ),
 )
+
+_OF_FETCHES: Final = (
+    *("fetch_time", "modified_time", "signature", "http_status", "protocol_status", "etag", "last_modified"),
+)
+"""Columns that say what came of fetching: null in a row that is made new."""
 
 
 @dataclass(frozen=True)
@@ -231,32 +237,59 @@ def _filled(scores: list[float], intervals: list[int], metadata: pa.Array) -> di
 
 def _merge(options: InjectOptions, ctx: Context, before: Any, draft: Draft, accepted: Routed) -> tuple[bool, Counters]:
     """Fill the draft; whether any row changed, and how many seeds were new, known, or said twice."""
-    files, by_bucket = accepted.files(), accepted.by_bucket(draft.meta.buckets)
-    new = 0
+    by_bucket = accepted.by_bucket(draft.meta.buckets)
+    counters = Counters({"injected": 0, "merged": 0})
 
-    def feed(bucket: int) -> Files:
-        return Files(_SEEDS, by_bucket.get(bucket, []))
+    def touched(bucket: Bucket) -> Iterator[pa.RecordBatch]:
+        files = by_bucket.get(bucket.number, [])
+        return ctx.engine.read(_SQL, {"seeds": Files(_SEEDS, files)}) if files else iter(())
 
-    def policy(touched: pa.Table) -> pa.Table:
-        nonlocal new
-        new += pc.sum(touched["is_new"]).as_py()
-        return touched.drop_columns(["is_new"])
+    def policy(found: pa.Table) -> Change:
+        known = pc.sum(found["known"]).as_py()
+        counters.add("merged", known)
+        counters.add("injected", found.num_rows - known)
+        return _seeded(found, options, ctx)
 
-    params = {
-        "now": ctx.now,
-        "overwrite": options.overwrite,
-        "update": options.update,
-        "score": ctx.conf.number("db.score.injected"),
-        "interval": ctx.conf.integer("db.fetch.interval.default"),
+    changed = rewrite(ctx.engine, before, draft, Rewrite(touched, policy))
+    twice = accepted.rows - counters["merged"] - counters["injected"]
+    return changed, counters + Counters({"skipped:duplicate": twice})
+
+
+def _seeded(touched: pa.Table, options: InjectOptions, ctx: Context) -> Change:
+    """The rows that seeds lead to. A seed that leaves its row as it is does not lead to one."""
+    made = pc.or_(pc.invert(touched["known"]), options.overwrite)
+    matters = pc.or_(pc.or_(made, options.update), pc.greater(touched["depth"], 0))
+    rows, made = touched.filter(pc.fill_null(matters, True)), made.filter(pc.fill_null(matters, True))
+    now = pa.scalar(ctx.now, TIME)
+    usual = pa.scalar(ctx.conf.number("db.score.injected"), pa.float32())
+    interval = ctx.conf.integer("db.fetch.interval.default")
+    told = pc.or_(made, pc.and_(options.update, pc.not_equal(rows["seed_interval"], interval)))
+    scored = pc.or_(made, pc.and_(options.update, pc.not_equal(rows["seed_score"], usual)))
+    columns = {
+        "domain": pc.coalesce(rows["domain"], rows["seed_domain"]),
+        "status": pc.if_else(made, Status.DB_UNFETCHED.value, rows["status"]),
+        "due_time": pc.if_else(made, now, rows["due_time"]),
+        "retries": pc.if_else(made, pa.scalar(0, pa.int32()), rows["retries"]),
+        "fetch_interval": pc.if_else(told, rows["seed_interval"], rows["fetch_interval"]),
+        "score": pc.if_else(scored, rows["seed_score"], rows["score"]),
+        "depth": pa.repeat(pa.scalar(0, pa.int32()), rows.num_rows),
+        "first_seen": pc.coalesce(rows["first_seen"], now),
+        "metadata": _seeded_metadata(rows, made, options.update),
+        **{name: pc.if_else(made, None, rows[name]) for name in _OF_FETCHES},
     }
-    changed = rewrite(ctx.engine, before, draft, Rewrite(_SQL, {"seeds": feed}, params, policy))
-    unique = _unique(ctx, files)
-    return changed, Counters({"injected": new, "merged": unique - new, "skipped:duplicate": accepted.rows - unique})
+    return Change(pa.table({**{name: rows[name] for name in ("url", "host", "nth")}, **columns}))
 
 
-def _unique(ctx: Context, files: Files) -> int:
-    count: int = ctx.engine.table("select count(distinct url) as n from seeds", {"seeds": files})["n"][0].as_py()
-    return count
+def _seeded_metadata(rows: pa.Table, made: pa.ChunkedArray, update: bool) -> pa.ChunkedArray:
+    """The seed's pairs of a row that is made; laid over those of the row there is, when it is updated."""
+    old, new = rows["metadata"].cast(METADATA), rows["seed_metadata"].cast(METADATA)
+    if not update or new.null_count == len(new):
+        return pc.if_else(made, new, old)
+    pairs = [
+        said if is_made or before is None else before if said is None else list({**dict(before), **dict(said)}.items())
+        for is_made, before, said in zip(made.to_pylist(), old.to_pylist(), new.to_pylist(), strict=True)
+    ]
+    return pa.chunked_array([pa.array(pairs, METADATA)])
 
 
 def _outcome(counters: Counters, options: InjectOptions) -> Outcome:

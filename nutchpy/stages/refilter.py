@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from nutchpy.core.counters import Counters
 from nutchpy.core.urls import bucket_key, host_of, registered_domain
 from nutchpy.engine.base import Files, statement
-from nutchpy.engine.rewrite import Rewrite, rewrite
+from nutchpy.engine.rewrite import Bucket, Change, Rewrite, rewrite
 from nutchpy.extension.chains import URLFilters, URLNormalizers
 from nutchpy.stages.context import Context
 from nutchpy.stages.routed import routed
@@ -72,18 +72,30 @@ def _refilter(
             for rows in _moves(ctx, before, normalizers, filters, scope, counters):
                 moved.write(rows)
 
-        def policy(touched: pa.Table) -> pa.Table:
-            counters.add("purged", pc.sum(pc.invert(touched["arrives"])).as_py() or 0)
-            return touched.filter(touched["arrives"]).select(_CRAWLDB.schema.names)
+        def touched(bucket: Bucket) -> Iterator[pa.RecordBatch]:
+            params = {
+                "first": bucket.first,
+                "last": bucket.last,
+                "purge_gone": ctx.conf.flag("db.update.purge.404"),
+                "purge_orphans": ctx.conf.flag("db.update.purge.orphans"),
+            }
+            return ctx.engine.read(_SQL, {"moved": files, "crawldb": Files(_CRAWLDB, bucket.parts)}, params)
 
-        params = {
-            "purge_gone": ctx.conf.flag("db.update.purge.404"),
-            "purge_orphans": ctx.conf.flag("db.update.purge.orphans"),
-        }
-        draft.abandoned = not rewrite(
-            ctx.engine, before, draft, Rewrite(_SQL, {"moved": moved.files()}, params, policy)
-        )
+        def policy(rows: pa.Table) -> Change:
+            leaving = rows["nth"].filter(rows["leaves"])
+            counters.add("purged", len(leaving))
+            return Change(_arrived(rows), leaving.combine_chunks())
+
+        files = moved.files()
+        draft.abandoned = not rewrite(ctx.engine, before, draft, Rewrite(touched, policy))
     return counters
+
+
+def _arrived(rows: pa.Table) -> pa.Table:
+    """Rows that come under a URL that has none, and had none before either."""
+    rows = rows.filter(pc.invert(rows["known"]))
+    columns = {name: rows[f"new_{name}"] for name in _CRAWLDB.schema.names[2:]}
+    return pa.table({**{name: rows[name] for name in ("url", "host", "nth")}, **columns})
 
 
 def _moves(

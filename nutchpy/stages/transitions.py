@@ -88,7 +88,7 @@ class Rules:
 
 
 def transition(touched: pa.RecordBatch, rules: Rules) -> pa.Table:
-    """The crawldb rows that touched rows (see touched.py) lead to; in any order."""
+    """The crawldb rows that touched rows (see touched.py) lead to: those attempted first, each in their order."""
     attempted = touched.filter(touched["attempted"])
     others = touched.filter(pc.invert(touched["attempted"]))
     return pa.concat_tables([_after_attempt(attempted, rules), _after_news(others, rules)])

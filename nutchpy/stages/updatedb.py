@@ -5,12 +5,14 @@ once: parts that this crawldb has consumed already are passed over, so the comma
 segment is parsed or wholly fetched. Newly linked URLs become rows, due at once. -force applies all parts again.
 """
 
-# Relation stage: SQL joins and adds up (updatedb.sql), the state machine in transitions.py decides on touched rows.
+# Relation stage: SQL adds up what segments say of each URL (updatedb*.sql), rewrite finds the rows, and the state machine
+# in transitions.py decides on them.
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -24,7 +26,7 @@ from nutchpy.core.status import Status
 from nutchpy.core.urls import bucket_key, hosts_of
 from nutchpy.engine.base import Files, Input, statement
 from nutchpy.engine.buckets import fitted
-from nutchpy.engine.rewrite import Rewrite, rewrite
+from nutchpy.engine.rewrite import Bucket, Change, Rewrite, rewrite
 from nutchpy.extension.chains import URLFilters, URLNormalizers
 from nutchpy.stages import feeds
 from nutchpy.stages.asked import asked_segments
@@ -33,6 +35,7 @@ from nutchpy.stages.feed_urls import Judge, cleaned
 from nutchpy.stages.feeds import Feed
 from nutchpy.stages.options import Options, argument, flag, setting
 from nutchpy.stages.refilter import refilter
+from nutchpy.stages.touched import FETCHED, TOUCHED, mattering, with_attempted
 from nutchpy.stages.transitions import Rules, transition
 from nutchpy.storage import fs
 from nutchpy.storage.database import Database, Draft, Generation
@@ -45,6 +48,8 @@ nutchpy updatedb crawl/crawldb -dir crawl/segments"""
 
 _log = logging.getLogger(__name__)
 _SQL: Final = statement(__package__, "updatedb")
+_FETCHED: Final = statement(__package__, "updatedb_fetched")
+_CROWDED: Final = statement(__package__, "updatedb_crowded")
 _REDIRECTS: Final = statement(__package__, "updatedb_redirects")
 _CRAWLDB: Final = TABLES["crawldb"]
 _ATTEMPTS: Final = 3
@@ -166,23 +171,70 @@ def _apply(
     found: Sequence[Feed],
     counters: Counters,
 ) -> None:
-    inputs: dict[str, Input] = {table: feeds.files(found, table) for table in feeds.FEED_TABLES}
-    inputs["parts"] = feeds.parts_relation(found)
-    params: dict[str, Any] = {"again": options.force}
-    inputs["redirects"] = _redirects(ctx, inputs, before, params, counters)
-    policy = _Policy(ctx, Rules.of(ctx.conf, ctx.now), counters)
-    limit = ctx.conf.integer("db.update.max.inlinks")
-    params |= {
-        "aggregate": policy.rules.scoring.inlink_aggregate,
-        "max_inlinks": limit if limit >= 0 else _NO_LIMIT,
-        "additions": options.additions,
-        "purge_gone": ctx.conf.flag("db.update.purge.404"),
-        "purge_orphans": ctx.conf.flag("db.update.purge.orphans"),
-    }
-    rewrite(ctx.engine, before, draft, Rewrite(_SQL, inputs, params, policy))
+    with _news(options, ctx, before, draft, found, counters) as news:
+        policy = _Policy(options, ctx, news.rules, counters)
+        rewrite(ctx.engine, before, draft, Rewrite(news.of, policy))
     draft.meta = feeds.consumed(draft.meta, found)
     counters.add("parts", sum(feed.fresh for feed in found))
     policy.close()
+
+
+@contextmanager
+def _news(
+    options: UpdatedbOptions,
+    ctx: Context,
+    before: Generation | None,
+    draft: Draft,
+    found: Sequence[Feed],
+    counters: Counters,
+) -> Iterator[_News]:
+    """What the segments say; what came of fetches is joined first, once for all buckets, and put aside."""
+    inputs: dict[str, Input] = {table: feeds.files(found, table) for table in feeds.FEED_TABLES}
+    inputs["parts"] = feeds.parts_relation(found)
+    inputs["redirects"] = _redirects(ctx, inputs, before, {"again": options.force}, counters)
+    rules = Rules.of(ctx.conf, ctx.now)
+    limit = ctx.conf.integer("db.update.max.inlinks")
+    aside = draft.path / "_fetched.parquet"
+    attempted = ctx.engine.write(_FETCHED, inputs, {}, aside, FETCHED)
+    inputs["fetched"] = Files(FETCHED, [aside] if attempted else [])
+    try:
+        yield _News(ctx, inputs, rules, limit if limit >= 0 else _NO_LIMIT)
+    finally:
+        fs.remove(aside)
+
+
+@dataclass(frozen=True)
+class _News:
+    """What the segments say of the URLs of a bucket."""
+
+    ctx: Context
+    inputs: Mapping[str, Input]
+    rules: Rules
+    max_inlinks: int
+
+    def of(self, bucket: Bucket) -> Iterator[pa.RecordBatch]:
+        """One row per URL (see updatedb.sql)."""
+        conf = self.ctx.conf
+        params = {
+            **self._params(bucket),
+            "purge_gone": conf.flag("db.update.purge.404"),
+            "purge_orphans": conf.flag("db.update.purge.orphans"),
+        }
+        inputs = {**self.inputs, "crawldb": Files(_CRAWLDB, bucket.parts)}
+        for batch in self.ctx.engine.read(_SQL, inputs, params):
+            crowded = batch.filter(pc.greater(batch["links"], self.max_inlinks))
+            yield self._capped(bucket, batch, crowded["url"]) if crowded.num_rows else batch
+
+    def _capped(self, bucket: Bucket, batch: pa.RecordBatch, urls: pa.Array) -> pa.RecordBatch:
+        """With the scores of such URLs that have more links than count."""
+        params = {**self._params(bucket), "max_inlinks": self.max_inlinks}
+        capped = self.ctx.engine.table(_CROWDED, {**self.inputs, "crowded": pa.table({"url": urls})}, params)
+        at = pc.index_in(batch["url"], value_set=capped["url"].combine_chunks())
+        scores = pc.if_else(pc.is_valid(at), capped["inlink_score"].combine_chunks().take(at), batch["inlink_score"])
+        return batch.set_column(batch.schema.get_field_index("inlink_score"), "inlink_score", scores)
+
+    def _params(self, bucket: Bucket) -> dict[str, Any]:
+        return {"first": bucket.first, "last": bucket.last, "aggregate": self.rules.scoring.inlink_aggregate}
 
 
 def _redirects(
@@ -205,6 +257,7 @@ def _redirects(
 class _Policy:
     """The state machine as ``rewrite`` calls it, with what is purged taken out, and everything counted."""
 
+    options: UpdatedbOptions
     ctx: Context
     rules: Rules
     counters: Counters
@@ -215,23 +268,27 @@ class _Policy:
         self.purged |= {Status.DB_GONE.value} if conf.flag("db.update.purge.404") else set()
         self.purged |= {Status.DB_ORPHAN.value} if conf.flag("db.update.purge.orphans") else set()
 
-    def __call__(self, touched: pa.Table) -> pa.Table:
-        batch = touched.combine_chunks().to_batches()[0]
-        rows = transition(batch, self.rules)
+    def __call__(self, touched: pa.Table) -> Change:
+        batch = with_attempted(touched.combine_chunks().to_batches()[0], self.options.force)
+        batch = mattering(batch, self.options.additions, self.purged)
+        rows = transition(batch.select(TOUCHED.names), self.rules)
         self._count(batch, rows)
+        attempted = batch["attempted"]
+        nth = pa.chunked_array([batch["nth"].filter(attempted), batch["nth"].filter(pc.invert(attempted))])
+        rows = rows.append_column("nth", nth)  # in the order in which transition answers
         if not self.purged:
-            return rows
+            return Change(rows)
         goes = pc.is_in(rows["status"], value_set=pa.array(sorted(self.purged)))
-        self.counters.add("purged", pc.sum(goes).as_py())
-        return rows.filter(pc.invert(goes))
+        self.counters.add("purged", pc.sum(goes).as_py() or 0)
+        return Change(rows.filter(pc.invert(goes)), rows["nth"].filter(goes).combine_chunks())
 
     def _count(self, batch: pa.RecordBatch, rows: pa.Table) -> None:
-        attempted = pc.sum(batch["attempted"]).as_py()
+        attempted = pc.sum(batch["attempted"]).as_py() or 0
         for entry in pc.value_counts(rows["status"].slice(0, attempted)).to_pylist():
             self.counters.add(f"updated:{entry['values']}", entry["counts"])
-        added = batch.num_rows - pc.sum(batch["known"]).as_py()
+        added = batch.num_rows - (pc.sum(batch["known"]).as_py() or 0)
         self.counters.add("added", added)
-        unknown_attempts = attempted - pc.sum(pc.and_(batch["attempted"], batch["known"])).as_py()
+        unknown_attempts = attempted - (pc.sum(pc.and_(batch["attempted"], batch["known"])).as_py() or 0)
         self.counters.add("linked", batch.num_rows - attempted - (added - unknown_attempts))
 
     def close(self) -> None:

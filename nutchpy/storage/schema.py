@@ -36,6 +36,8 @@ class Column:
     nullable: bool = False
     default: str | int | float | None = None
     """Of a column declared later than parts that may still be about, and not nullable: what their rows have in it."""
+    varied: bool = False
+    """Whether nearly every row has a value of its own, so that a dictionary of them would save nothing."""
 
     @property
     def may_be_absent(self) -> bool:
@@ -58,13 +60,18 @@ class Table:
         fields = [pa.field(c.name, c.type, nullable=c.nullable) for c in self.columns]
         return pa.schema(fields, metadata=self.key_values)
 
+    @cached_property
+    def coded(self) -> tuple[str, ...]:
+        """Names of the text columns of which many rows share a value."""
+        return tuple(c.name for c in self.columns if c.type == pa.string() and not c.varied)
+
     @property
     def key_values(self) -> dict[str, str]:
         """What the Parquet footer says of the table."""
         return {"nutchpy.table": self.name, "nutchpy.schema_version": str(SCHEMA_VERSION)}
 
 
-_URL = Column("url", pa.string(), "The URL, in the crawl's canonical form; the key.")
+_URL = Column("url", pa.string(), "The URL, in the crawl's canonical form; the key.", varied=True)
 _HOST = Column("host", pa.string(), "Lower-case ASCII host of the URL, without port; IPv6 in brackets.")
 _DOMAIN = Column(
     "domain", pa.string(), "Registered domain of the host by the public suffix list; an address is its own."
@@ -88,7 +95,7 @@ _DATUM: Final = (
     Column("retries", pa.int32(), "Failed attempts in a row."),
     Column("fetch_interval", pa.int32(), "Seconds between fetches."),
     Column("score", pa.float32(), "Importance, as the scoring filters compute it."),
-    Column("signature", pa.binary(), "16-byte fingerprint of the content last parsed.", nullable=True),
+    Column("signature", pa.binary(), "16-byte fingerprint of the content last parsed.", nullable=True, varied=True),
     Column("depth", pa.int32(), "Least number of links from a seed; a seed has 0."),
     Column("http_status", pa.int32(), "HTTP status of the last attempt that had one.", nullable=True),
     Column(
@@ -97,8 +104,16 @@ _DATUM: Final = (
         "Why the last attempt ended as it did: `success`, `notfound`, `robots_denied`, `timeout`, …",
         nullable=True,
     ),
-    Column("etag", pa.string(), "ETag of the body last received, sent back as If-None-Match.", nullable=True),
-    Column("last_modified", pa.string(), "Last-Modified header of the body last received, as sent.", nullable=True),
+    Column(
+        "etag", pa.string(), "ETag of the body last received, sent back as If-None-Match.", nullable=True, varied=True
+    ),
+    Column(
+        "last_modified",
+        pa.string(),
+        "Last-Modified header of the body last received, as sent.",
+        nullable=True,
+        varied=True,
+    ),
     Column("first_seen", TIME, "When the URL entered the crawldb."),
     _METADATA,
 )

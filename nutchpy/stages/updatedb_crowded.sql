@@ -1,0 +1,30 @@
+-- What the links of URLs with very many of them add up to: of each, those with the highest scores count.
+with links as (
+    select crawl_parse.url, score
+    from crawl_parse
+    join parts on parts.path = crawl_parse.path
+    join crowded on crowded.url = crawl_parse.url
+    where kind = 'linked' and parts.fresh and bucket_key between $first and $last
+    union all
+    select redirects.url, score
+    from redirects
+    join crowded on crowded.url = redirects.url
+),
+ranked as (
+    select
+        url,
+        cast(case when isfinite(score) then least(greatest(score, -1e15), 1e15) end as decimal(28, 12)) as share,
+        row_number() over (partition by url order by score desc) as nth
+    from links
+)
+select
+    url,
+    cast(
+        case $aggregate
+            when 'sum' then sum(share) filter (where nth <= $max_inlinks)
+            when 'max' then max(share)
+            when 'min' then min(share) filter (where nth <= $max_inlinks)
+        end as double
+    ) as inlink_score
+from ranked
+group by url

@@ -1,0 +1,58 @@
+-- The newest attempt at each URL, the signature of what was fetched then, and what parsing said of the URL since.
+with attempts as (
+    select *
+    from (
+        select
+            crawl_fetch.*,
+            parts.twin,
+            parts.fresh,
+            row_number() over (partition by url order by fetch_time desc, parts.round desc) as nth
+        from crawl_fetch
+        join parts on parts.path = crawl_fetch.path
+    )
+    where nth = 1
+),
+signatures as (
+    select url, parts.twin, max(signature) as signature, max(parts.fresh) as fresh
+    from crawl_parse
+    join parts on parts.path = crawl_parse.path
+    where kind = 'signature'
+    group by url, parts.twin
+),
+described as (
+    select
+        url,
+        min(host) as host,
+        min(bucket_key) as bucket_key,
+        list({'rank': cast(parts.round as double), 'metadata': metadata}) as parse_metadata
+    from crawl_parse
+    join parts on parts.path = crawl_parse.path
+    where kind = 'metadata' and parts.fresh and metadata is not null
+    group by url
+)
+select
+    coalesce(attempts.url, described.url) as url,
+    coalesce(attempts.host, described.host) as host,
+    coalesce(attempts.bucket_key, described.bucket_key) as bucket_key,
+    attempts.fresh as newly_fetched,
+    signatures.fresh as newly_parsed,
+    attempts.domain as attempt_domain,
+    attempts.status as attempt_status,
+    attempts.fetch_time as attempt_fetch_time,
+    attempts.modified_time as attempt_modified_time,
+    attempts.retries as attempt_retries,
+    attempts.fetch_interval as attempt_fetch_interval,
+    attempts.score as attempt_score,
+    attempts.signature as attempt_signature,
+    attempts.depth as attempt_depth,
+    attempts.http_status as attempt_http_status,
+    attempts.protocol_status as attempt_protocol_status,
+    attempts.etag as attempt_etag,
+    attempts.last_modified as attempt_last_modified,
+    attempts.metadata as attempt_metadata,
+    signatures.signature as new_signature,
+    described.parse_metadata
+from attempts
+left join signatures on signatures.url = attempts.url and signatures.twin = attempts.twin
+full join described on described.url = attempts.url
+order by bucket_key
