@@ -1,36 +1,37 @@
-"""Parsing: pages per CPU second, beside the bare tree builder and beside BeautifulSoup. Run by hand.
+"""Parsing: pages per CPU second, beside the bare tree builder, BeautifulSoup and Scrapy's LinkExtractor. Run by hand.
 
-    python tests/benchmarks/parse.py [FOLDER OF HTML FILES] [PAGES]
+    python tests/benchmarks/parse.py [FOLDER OF HTML FILES] [PAGES] [PYTHON THAT HAS SCRAPY]
 
 Without a folder, pages are generated that look like documentation: some 25 KB, 400 elements, 100 links. Every figure
-is CPU time, user and system, of this process and its children; the best of three rounds but for the stage, which is
-run once, from the command's own code, with worker processes, Parquet in and out.
+is CPU time, user and system, the best of three rounds, and the rounds take turns, so that a busy machine is busy for
+all. The stage is the command ``nutchpy parse``: start and worker processes, Parquet in and out are in its figure, and
+again in a line of their own, measured with a segment of one page.
 """
 
 from __future__ import annotations
 
+import gc
 import random
 import resource
+import shutil
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-
-from bs4 import BeautifulSoup
-from selectolax.lexbor import LexborHTMLParser
 
 from nutchpy.conf.layers import defaults
 from nutchpy.core.content import Content
 from nutchpy.parsing import PageInput, PageParser
 from nutchpy.plugins.parse.html import HtmlParser
-from nutchpy.stages.context import Context
-from nutchpy.stages.parse import ParseOptions
-from nutchpy.stages.runner import run_stage
+from nutchpy.storage.segment import Segment
 from nutchpy.testing.crawls import add_fetch, make_segment
 
+PEERS = Path(__file__).with_name("parse_peers.py")
+ROUNDS = 3
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 VOCABULARY = """
     time year people way day man thing woman life child world school state family student group country problem hand
@@ -80,75 +81,91 @@ def read(folder: Path, count: int) -> list[bytes]:
     return [path.read_bytes() for path in islice(paths, count)]
 
 
-def cpu() -> float:
-    """Seconds of CPU, children included."""
-    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+def own(work: Callable[[], object]) -> float:
+    """CPU seconds of something done in this process, cycles of garbage looked for as rarely as in a worker."""
+    gc.collect()
+    gc.set_threshold(50_000)
+    start = time.process_time()
+    work()
+    return time.process_time() - start
 
 
-def measured(work: Callable[[], object], rounds: int = 3) -> float:
-    """CPU seconds, the best of some rounds."""
-    times = []
-    for _ in range(rounds):
-        start = cpu()
-        work()
-        times.append(cpu() - start)
-    return min(times)
+def of_command(*command: str) -> float:
+    """CPU seconds of a command and all that it starts."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def bare(bodies: Iterable[bytes]) -> None:
-    """The tree, and its links' references."""
-    for body in bodies:
-        for node in LexborHTMLParser(body.decode("utf-8", "replace")).css("a[href]"):
-            node.attributes.get("href")
+def of_peer(name: str, folder: Path, python: str = sys.executable) -> float:
+    """CPU seconds that a peer says it took for the pages of a folder."""
+    told = subprocess.run([python, str(PEERS), name, str(folder)], check=True, capture_output=True, text=True)
+    return float(told.stdout)
 
 
-def soup(bodies: Iterable[bytes]) -> None:
-    """The same by BeautifulSoup over lxml, and the text."""
-    for body in bodies:
-        tree = BeautifulSoup(body, "lxml")
-        tree.get_text()
-        for node in tree.find_all("a", href=True):
-            node["href"]
-
-
-def stage(pages: list[Content], folder: Path) -> float:
-    """The whole stage on a segment of these pages; its workers end before the clock is read."""
-    segment = make_segment(folder / "segments", ["http://unused.test/"])
-    rows = {
+def segment_of(pages: list[Content], folder: Path) -> Segment:
+    """A segment in which these pages have been fetched."""
+    segment = make_segment(folder, ["http://unused.test/"])
+    bodies = {
         page.url: {"content": page.content, "headers": [{"name": "Content-Type", "value": "text/html"}]}
         for page in pages
     }
-    add_fetch(segment, [{"url": url, "score": 1.0} for url in rows], content=rows)
-    start = cpu()
-    run_stage("parse", ParseOptions(segment.path), Context(defaults(), NOW, folder))
-    return cpu() - start
+    add_fetch(segment, [{"url": url, "score": 1.0} for url in bodies], content=bodies)
+    return segment
 
 
-def main(folder: str | None = None, count: str = "1000") -> None:
+def stage(segment: Segment) -> float:
+    """CPU seconds of the whole stage."""
+    for table in ("parse_text", "parse_data", "crawl_parse"):
+        shutil.rmtree(segment.path / table, ignore_errors=True)
+    return of_command(sys.executable, "-m", "nutchpy", "parse", str(segment.path), "-D", "http.agent.name=benchmark")
+
+
+def works(pages: list[Content], place: Path, scrapy: str | None) -> dict[str, Callable[[], float]]:
+    """What is measured, in the order in which it is told; each answers CPU seconds per page."""
+    few = pages[:: max(1, len(pages) // 50)]
+    for name, chosen in (("all", pages), ("few", few)):
+        folder = place / name
+        folder.mkdir()
+        for number, page in enumerate(chosen):
+            (folder / f"{number:06d}.html").write_bytes(page.content)
+    inputs = [PageInput(page, 1.0, 1) for page in pages]
+    segment, tiny = segment_of(pages, place / "segments"), segment_of(pages[:1], place / "tiny")
+    html = HtmlParser.from_conf(defaults())
+
+    def whole() -> None:
+        parser = PageParser(defaults())
+        for page in inputs:
+            parser.parse(page)
+
+    found: dict[str, Callable[[], float]] = {
+        "lexbor: tree and links": lambda: of_peer("lexbor", place / "all") / len(pages),
+        "html parser: text, links found": lambda: own(lambda: [html.parse(page) for page in pages]) / len(pages),
+        "a page: links resolved, normalised, filtered": lambda: own(whole) / len(pages),
+        "the stage: Parquet in and out, start and workers": lambda: stage(segment) / len(pages),
+        "  of which start and workers": lambda: stage(tiny) / len(pages),
+        "BeautifulSoup over lxml: tree, text and links": lambda: of_peer("soup", place / "few") / len(few),
+    }
+    if scrapy is not None:
+        found["Scrapy's LinkExtractor: tree and links"] = lambda: of_peer("scrapy", place / "few", scrapy) / len(few)
+    return found
+
+
+def main(folder: str | None = None, count: str = "1000", scrapy: str | None = None) -> None:
     """Print the table."""
     bodies = read(Path(folder), int(count)) if folder else generated(int(count))
-    pages = [
-        Content(f"http://docs.test/dir/{n}.html", f"http://docs.test/dir/{n}.html", "text/html", [], body, NOW)
-        for n, body in enumerate(bodies)
-    ]
-    inputs = [PageInput(page, 1.0, 1) for page in pages]
-    parser, whole = HtmlParser.from_conf(defaults()), PageParser(defaults())
+    urls = [f"http://docs.test/dir/{number}.html" for number in range(len(bodies))]
+    pages = [Content(url, url, "text/html", [], body, NOW) for url, body in zip(urls, bodies, strict=True)]
     size = sum(map(len, bodies)) / len(bodies) / 1024
     print(f"{len(bodies)} pages of {size:.1f} KB on average")
-    figures = {
-        "lexbor: tree and links": measured(lambda: bare(bodies)),
-        "html parser: text, links found": measured(lambda: [parser.parse(page) for page in pages]),
-        "a page: links resolved, normalised, filtered": measured(lambda: [whole.parse(page) for page in inputs]),
-    }
     with tempfile.TemporaryDirectory() as place:
-        figures["the stage: Parquet in and out, workers"] = stage(pages, Path(place))
-    few = bodies[: max(1, len(bodies) // 20)]
-    figures["BeautifulSoup over lxml: tree, text and links"] = measured(lambda: soup(few), 1) * len(bodies) / len(few)
-    first = next(iter(figures.values()))
+        measured = works(pages, Path(place), scrapy)
+        rounds = [{name: work() for name, work in measured.items()} for _ in range(ROUNDS)]
+    figures = {name: min(figure[name] for figure in rounds) for name in measured}
+    bare = next(iter(figures.values()))
     for name, seconds in figures.items():
-        rate = len(bodies) / seconds
-        print(f"{name:46} {1000 * seconds / len(bodies):8.3f} ms/page {rate:8.0f} pages/CPU s {first / seconds:6.1%}")
+        print(f"{name:48} {1000 * seconds:8.3f} ms/page {1 / seconds:8.0f} pages/CPU s {bare / seconds:7.1%}")
 
 
 if __name__ == "__main__":
