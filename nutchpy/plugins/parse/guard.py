@@ -18,12 +18,21 @@ HARMLESS_DEPTH: Final = 1_000
 HARMLESS_LENGTH: Final = 131_072
 _CHUNK: Final = 8_192
 MAX_ATTRIBUTES: Final = 1_000
-_LONG_TAG: Final = re.compile(r"<[a-zA-Z][^<>]{8192,}")
+LONG_TAG: Final = 4_096
+"""Characters of a tag from which its attributes are counted."""
+_ATTRIBUTE: Final = r"""[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?"""
+_START_TAG: Final = re.compile(rf"<[a-zA-Z][^\s/>]*+(?:{_ATTRIBUTE})*+")
+"""A tag with its attributes as a tokenizer takes them: a ``>`` between quotes does not end it, a ``<`` is a name."""
+_FIRST_ATTRIBUTES: Final = re.compile(rf"<[a-zA-Z][^\s/>]*+(?:{_ATTRIBUTE}){{{MAX_ATTRIBUTES}}}+")
 _TAG: Final = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")
+_HAS_FOREIGN: Final = re.compile("<(?:svg|math)", re.IGNORECASE)
 _VOID: Final = "area base br col embed hr img input link meta param source track wbr"
 _VOID_TAGS: Final = ("<br", "<img", "<hr", "<input", "<meta", "<link", "<!", "<wbr")
-_CLOSED_BY_NEXT: Final = "p li dt dd option optgroup tr td th thead tbody tfoot colgroup rp rt"
+_CLOSED_BY_NEXT: Final = "p li dt dd option tr td th thead tbody tfoot colgroup"
 _FLAT: Final = frozenset([*_VOID.split(), *_CLOSED_BY_NEXT.split()])
+_FLAT_IN_FOREIGN: Final = frozenset(["p", "li", "dt", "dd", "br", "hr", "img", "embed", "meta"])
+"""What ends SVG and MathML; all else, ``<input>`` and ``<td>`` too, nests in there."""
+_VOID_TAGS_IN_FOREIGN: Final = ("<br", "<img", "<hr", "<meta", "<!")
 _INLINE: Final = "b big code em font i nobr s small span strike strong tt u"
 _FORMATTING: Final = frozenset(_INLINE.split())
 _STRUCTURE: Final = "a area base body form frame head html iframe noscript script style textarea title"
@@ -33,17 +42,24 @@ _KEPT: Final = frozenset(_STRUCTURE.split())
 def tamed(html: str, max_depth: int) -> str:
     """The page, or one that differs only where it nests deeper than ``max_depth`` or drowns a tag in attributes."""
     if len(html) > HARMLESS_LENGTH:
-        html = _LONG_TAG.sub(_shortened, html)
+        html = _shortened(html)
     limit = max(HARMLESS_DEPTH, max_depth)
-    if html.count("<") > HARMLESS_TAGS and _may_nest(html) > limit and _may_nest(html, _VOID_TAGS) > limit:
-        html = _flattened(html, max_depth)
+    if html.count("<") > HARMLESS_TAGS and _may_nest(html) > limit:
+        foreign = _HAS_FOREIGN.search(html) is not None
+        if _may_nest(html, _VOID_TAGS_IN_FOREIGN if foreign else _VOID_TAGS) > limit:
+            html = _flattened(html, max_depth)
     return html
 
 
-def _shortened(tag: re.Match[str]) -> str:
-    """The tag with its first attributes only (a long one of few is left as it is)."""
-    words = tag[0].split(None, MAX_ATTRIBUTES)
-    return " ".join(words[:MAX_ATTRIBUTES]) if len(words) > MAX_ATTRIBUTES else tag[0]
+def _shortened(html: str) -> str:
+    """The page, its tags with their first attributes only (a long tag of few is left as it is)."""
+    kept: list[str] = []
+    position = 0
+    for tag in [tag for tag in _START_TAG.finditer(html) if tag.end() - tag.start() > LONG_TAG]:
+        if first := _FIRST_ATTRIBUTES.match(html, tag.start(), tag.end()):
+            kept.append(html[position : first.end()])
+            position = tag.end()
+    return "".join([*kept, html[position:]]) if kept else html
 
 
 def _may_nest(html: str, flat: tuple[str, ...] = ()) -> int:
@@ -65,7 +81,7 @@ def _flattened(html: str, max_depth: int) -> str:
     position = 0
     for tag in _TAG.finditer(html):
         name = tag[2].lower()
-        if name in _FLAT:
+        if name in (_FLAT_IN_FOREIGN if opened["svg"] or opened["math"] else _FLAT):
             continue
         if tag[1]:
             if not opened[name]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from plugins.parse.pages import ORDINARY, parsed
 
@@ -49,5 +51,22 @@ def test_attributes_are_cut_and_the_first_kept() -> None:
     tag = "<a href=first " + " ".join(f"a{n}=1" for n in range(50_000)) + ">x</a>"
     cut = tamed(tag, 500)
     assert cut.startswith("<a href=first a0=1 ")
-    assert len(cut.split()) <= MAX_ATTRIBUTES
+    assert len(cut.split()) == MAX_ATTRIBUTES + 1
     assert cut.endswith(">x</a>")
+
+
+@pytest.mark.parametrize("attribute", ["<a{}", "</ a{}", "a{}='>'", "a{}='<'", "/a{}", 'a{}="</a>"'])
+def test_attributes_cannot_hide(attribute: str) -> None:
+    tag = "<a href=first " + " ".join(map(attribute.format, range(50_000))) + ">x</a>"
+    cut = tamed(tag, 500)
+    assert len(cut) < len(tag) / 20
+    assert cut.endswith(">x</a>")
+    assert [link.anchor for link in parsed(tag).outlinks] == ["x"]
+
+
+@pytest.mark.parametrize("tag", ["optgroup", "rt", "option", "select", "x-y", "svg", "font", "input", "td"])
+def test_what_browsers_nest_is_counted(tag: str) -> None:
+    start = time.process_time()
+    parsed(f"<{tag}>" * 60_000)
+    parsed("<svg>" + f"<{tag}>" * 60_000)
+    assert time.process_time() - start < 2
