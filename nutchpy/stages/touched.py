@@ -35,6 +35,8 @@ TOUCHED: Final = pa.schema(
     ]
 )
 """What a touched row is: the crawldb's row (null unless ``known``), the attempt (if ``attempted``), parse and links."""
+NEWS: Final = [name for name in TOUCHED.names if not name.startswith("attempt") and name != "new_signature"]
+"""The columns that matter of a row that was not attempted: most rows are not, and the other columns are many."""
 
 FETCHED: Final = Table(
     "fetched",
@@ -76,4 +78,5 @@ def mattering(touched: pa.RecordBatch, additions: bool, purged: Collection[str])
         changed = pc.or_(changed, pc.is_valid(touched[name]))
     if purged:
         changed = pc.or_(changed, pc.is_in(touched["status"], value_set=pa.array(sorted(purged), pa.string())))
-    return touched.filter(pc.if_else(touched["known"], changed, new))
+    matters = pc.if_else(touched["known"], changed, new)
+    return touched if pc.all(matters).as_py() else touched.filter(matters)

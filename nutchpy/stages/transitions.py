@@ -39,6 +39,7 @@ from nutchpy.extension.chains.fetch_schedule import Schedule
 from nutchpy.extension.columns import after, interval_or_default, whole
 from nutchpy.extension.hosts import HostSettings
 from nutchpy.stages.metadata import merged
+from nutchpy.stages.touched import NEWS
 from nutchpy.storage.schema import TABLES, TIME
 
 Column: TypeAlias = Any
@@ -90,7 +91,9 @@ class Rules:
 def transition(touched: pa.RecordBatch, rules: Rules) -> pa.Table:
     """The crawldb rows that touched rows (see touched.py) lead to: those attempted first, each in their order."""
     attempted = touched.filter(touched["attempted"])
-    others = touched.filter(pc.invert(touched["attempted"]))
+    others = touched.select(NEWS)
+    if attempted.num_rows:
+        others = others.filter(pc.invert(touched["attempted"]))
     return pa.concat_tables([_after_attempt(attempted, rules), _after_news(others, rules)])
 
 

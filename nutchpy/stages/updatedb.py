@@ -5,8 +5,8 @@ once: parts that this crawldb has consumed already are passed over, so the comma
 segment is parsed or wholly fetched. Newly linked URLs become rows, due at once. -force applies all parts again.
 """
 
-# Relation stage: SQL adds up what segments say of each URL (updatedb*.sql), rewrite finds the rows, and the state machine
-# in transitions.py decides on them.
+# Relation stage: SQL adds up what segments say of each URL (updatedb*.sql), rewrite finds the rows, and the state
+# machine in transitions.py decides on them.
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from nutchpy.core.errors import StorageError
-from nutchpy.storage.parts import completed, opened
+from nutchpy.storage.parts import check_part, completed, opened
 from nutchpy.storage.schema import Table
 
 _CODE: Final = pa.dictionary(pa.int32(), pa.string())
@@ -57,7 +57,8 @@ def together(tables: list[pa.Table]) -> pa.Table:
 
 
 def row_groups(path: Path, table: Table) -> Iterator[pa.Table]:
-    """A part's rows, coded, as many at a time as it was written with; DamagedError as ``opened``."""
+    """A part's rows, coded, as many at a time as it was written with; DamagedError as ``check_part`` and ``opened``."""
+    check_part(path, table)
     with opened(path, read_dictionary=list(table.coded)) as file:
         for number in range(file.num_row_groups):
             yield coded(completed(file.read_row_group(number, use_threads=False), table), table)

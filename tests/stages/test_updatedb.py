@@ -624,3 +624,45 @@ def test_the_statement_gives_what_the_state_machine_declares(tmp_path: Path, mon
 def _alike(found: pa.DataType, declared: pa.DataType) -> bool:
     """Equal but for the name of a list's items."""
     return found == declared or (pa.types.is_list(found) and _alike(found.value_type, declared.value_type))
+
+
+# -- how much of it is looked at
+
+
+def test_news_that_waits_in_a_file_leads_to_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for folder, in_memory in ((tmp_path / "memory", 1_000), (tmp_path / "file", 3)):
+        monkeypatch.setattr("nutchpy.engine.rewrite._ROWS_IN_MEMORY", in_memory)
+        monkeypatch.setattr("nutchpy.engine.duckdb._BATCH_ROWS", 2)
+        urls = [f"http://h{n % 4}.test/{n}" for n in range(20)]
+        database, segment = crawl(folder, *urls)
+        add_fetch(segment, [{"url": url, "metadata": {"f": url}} for url in urls[:6]])
+        links = {url: [{"url": f"{url}/new", "metadata": {"k": url}}, urls[-1]] for url in urls[:6]}
+        add_parse(segment, dict.fromkeys(urls[:6], A), links, {urls[2]: {"title": "t"}})
+        update(database, segment)
+        found.append(read_db(database))
+    assert found[0] == found[1]
+    assert len(found[0]) == 26
+    assert dict(found[1]["http://h1.test/1/new"]["metadata"]) == {"k": "http://h1.test/1"}
+    assert dict(found[1]["http://h2.test/2"]["metadata"])["title"] == "t"
+
+
+def test_policies_see_no_row_that_is_not_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nutchpy.plugins.scoring.opic import OpicScoring
+
+    seen = 0
+    plain = OpicScoring.update
+
+    def counting(self: OpicScoring, score: pa.Array, inlink_score: pa.Array) -> pa.Array:
+        nonlocal seen
+        seen += len(score)
+        return plain(self, score, inlink_score)
+
+    monkeypatch.setattr(OpicScoring, "update", counting)
+    urls = [f"http://h{n}.test/" for n in range(200)]
+    database, segment = crawl(tmp_path, *urls)
+    add_fetch(segment, urls[:3])
+    add_parse(segment, {urls[0]: A}, {urls[0]: ["http://new.test/", urls[100]]})
+    update(database, segment)
+    assert seen == 5
+    assert len(read_db(database)) == 201
