@@ -16,8 +16,8 @@ Headers = Sequence[tuple[str, str]]
 
 def header(headers: Headers, name: str) -> str | None:
     """The last value of a header, whatever its case; None when absent."""
-    wanted = name.lower()
-    found = [value for key, value in headers if key.lower() == wanted]
+    wanted, length = name.lower(), len(name)
+    found = [value for key, value in headers if len(key) == length and key.lower() == wanted]
     return found[-1] if found else None
 
 

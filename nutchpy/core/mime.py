@@ -8,6 +8,7 @@ at whether the bytes are text. Pure: bytes and texts in, a type out.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from nutchpy.core import content_type as headers
@@ -56,6 +57,7 @@ _SIGNATURES: Final[tuple[tuple[bytes, str], ...]] = (
     (b"MThd\0\0\0\6", "audio/midi"),
     (b"FLV\1", "video/x-flv"),
 )
+_MAGICS: Final = tuple(magic for magic, _ in _SIGNATURES)
 _NEED_BINARY: Final = frozenset({b"BM", b"MZ", b"ID3", b"BZh", b".snd", b"OTTO", b"wOFF", b"wOF2"})
 """Signatures that a text may begin with as well: believed only when other bytes are no text."""
 _RIFF: Final = {b"WEBP": "image/webp", b"WAVE": "audio/wav", b"AVI ": "video/x-msvideo"}
@@ -126,6 +128,7 @@ def is_binary(body: bytes) -> bool:
     return not head.startswith((b"\xff\xfe", b"\xfe\xff")) and _BINARY_BYTES.search(head) is not None
 
 
+@lru_cache(maxsize=1_024)
 def _declared(content_type: str | None) -> str | None:
     parsed = headers.extract([content_type]) if content_type else None
     return None if parsed is None or parsed.essence in _VAGUE else parsed.essence
@@ -151,6 +154,8 @@ def _by_signature(head: bytes) -> str | None:
         return "image/avif" if head[8:12] == b"avif" else "video/mp4"
     if head[257:262] == b"ustar":
         return "application/x-tar"
+    if not head.startswith(_MAGICS):
+        return None
     for magic, kind in _SIGNATURES:
         if head.startswith(magic):
             return kind if magic not in _NEED_BINARY or _BINARY_BYTES.search(head) else None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import selectors
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import wait
 from typing import Final, Protocol
@@ -36,6 +37,8 @@ from nutchpy.storage.segment import Segment
 
 Wake = Callable[[], None]
 
+_COLLECT_AFTER: Final = 10_000
+"""Objects made and not yet gone."""
 _FAILURES: Final = pa.array([status.value for status in FAILURES])
 
 
@@ -88,7 +91,7 @@ def fetch_list(task: Task, caller: Caller) -> ListResult:
     """Fetch what is left of a list, holding its lock."""
     with task.segment.locked_list(task.number, task.wait_lock):
         merge.repair(task.segment, task.number)
-        with ExitStack() as stack:
+        with seldom_collecting(), ExitStack() as stack:
             loop, result = _run(task, caller, stack)
         if not loop.interrupted:
             _merge(task, caller)
@@ -107,6 +110,19 @@ def tidy_list(segment: Segment, number: int, wait_lock: float) -> None:
     with segment.locked_list(number, wait_lock):
         merge.repair(segment, number)
         merge.merge_small(segment, number)
+
+
+@contextmanager
+def seldom_collecting() -> Iterator[None]:
+    """Look for garbage in cycles less often, and not among what stands already: a fetch makes hardly any."""
+    before = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(_COLLECT_AFTER, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
 
 
 def remaining(segment: Segment, number: int) -> int:

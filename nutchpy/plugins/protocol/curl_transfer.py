@@ -70,6 +70,8 @@ class Transfer:
         self._settings = settings
         self._lines_of: tuple[HostOptions, list[bytes]] | None = None
         """The headers of the last request that had none of its own: most are alike."""
+        self._set: dict[int, object] = {}
+        """What options of the handle stand at."""
         self._lines: list[bytes] = []
         self._header_bytes = 0
         self._head_ended = False
@@ -94,15 +96,27 @@ class Transfer:
         self._head_ended = self._begun = False
         self._target = target
         request = exchange.request
-        setopt = self.handle.setopt
-        setopt(pycurl.URL, target.url)
-        setopt(pycurl.HTTPHEADER, self._header_lines(target.options, request.headers))
+        self.handle.setopt(pycurl.URL, target.url)
+        self._setopt(pycurl.HTTPHEADER, self._header_lines(target.options, request.headers))
         if target.options.identified:
             self._identify(target.options)
-        setopt(pycurl.CONNECTTIMEOUT_MS, _milliseconds(request.timeouts.connect))
-        setopt(pycurl.RESOLVE, [] if target.literal else _pins(target, request.pinned_ips))
+        self._setopt(pycurl.CONNECTTIMEOUT_MS, _milliseconds(request.timeouts.connect))
+        self._pin([] if target.literal else _pins(target, request.pinned_ips))
         if self._settings.proxy is not None:
-            setopt(pycurl.PROXY, self._settings.proxy.url if target.proxied else "")
+            self._setopt(pycurl.PROXY, self._settings.proxy.url if target.proxied else "")
+
+    def _pin(self, pins: list[str]) -> None:
+        """Give libcurl the addresses of the host, if it has to look for any."""
+        if pins or self._set.get(pycurl.RESOLVE):
+            self._set[pycurl.RESOLVE] = pins
+            self.handle.setopt(pycurl.RESOLVE, pins)
+        self._setopt(pycurl.DNS_CACHE_TIMEOUT, _cache_seconds(self._target, bool(pins)))
+
+    def _setopt(self, option: int, value: object) -> None:
+        """Set an option, unless it stands at that."""
+        if option not in self._set or self._set[option] != value:
+            self._set[option] = value
+            self.handle.setopt(option, value)
 
     def _header_lines(self, options: HostOptions, own: Headers) -> list[bytes]:
         if own or self._settings.hosts.rotates:
@@ -267,6 +281,16 @@ def _pins(target: Target, ips: Sequence[str]) -> list[str]:
         return []
     addresses = ",".join(f"[{ip}]" if ":" in ip else ip for ip in ips)
     return [f"+{target.host}:{target.port}:{addresses}"]
+
+
+def _cache_seconds(target: Target, pinned: bool) -> int:
+    """How long libcurl keeps addresses: for each request it looks through all that it keeps.
+
+    One that it has been given it uses at once; others it has looked up itself, a proxy's for instance.
+    """
+    if target.proxied or not (target.literal or pinned):
+        return 60
+    return 1 if pinned else 0
 
 
 def _milliseconds(seconds: float) -> int:

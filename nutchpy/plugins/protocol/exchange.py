@@ -7,7 +7,7 @@ is decided what that comes to: which limit was hit, what is kept of a body that 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,7 +21,8 @@ from nutchpy.plugins.protocol.settings import TransportSettings
 
 _FOLD: Final = re.compile(rb"\r?\n[ \t]+")
 _EDGES: Final = " \t\r\n\0"
-_FRAMING: Final = ("transfer-encoding", "location", "content-length")
+_TELLING: Final = frozenset({"transfer-encoding", "location", "content-length", "content-encoding"})
+"""Headers that say how the answer is to be read, or followed."""
 _CODINGS_OF_TRANSFER: Final = frozenset({"", "identity", "chunked"})
 _NO_NEWS: Final = (
     ProtocolStatus.SUCCESS,
@@ -76,10 +77,11 @@ class Exchange:
         self.http_status = http_status
         self.headers = headers
         self.http_version = http_version
-        self._fault = _fault(headers)
-        encodings = [value for name, value in headers if name.lower() == "content-encoding"]
+        telling = _telling(headers)
+        self._fault = _fault(telling) if telling else ""
         wanted = self.request
-        self._decoder = BodyDecoder(encodings if wanted.decode else [], wanted.content_limit, self.settings.ratio_limit)
+        encodings = telling.get("content-encoding", []) if wanted.decode else []
+        self._decoder = BodyDecoder(encodings, wanted.content_limit, self.settings.ratio_limit)
 
     def body(self, data: bytes) -> bool:
         """Take a piece of the body; False when no more of it is wanted."""
@@ -205,8 +207,12 @@ def headers_of(lines: Sequence[bytes]) -> list[tuple[str, str]]:
     if "\n " in plain or "\n\t" in plain:
         pairs = (line.partition(b":") for line in _unfolded(lines))
         return [(text_of(name), text_of(value)) for name, colon, value in pairs if colon and name.strip()]
-    quick = (line.partition(":") for line in plain.split("\n"))
-    return [(name.strip(_EDGES), value.strip(_EDGES)) for name, colon, value in quick if colon and name.strip()]
+    found = []
+    for line in plain.split("\n"):
+        name, colon, value = line.partition(":")
+        if colon and name and not name.isspace():
+            found.append((name.strip(_EDGES), value.strip(_EDGES)))
+    return found
 
 
 def text_of(value: bytes) -> str:
@@ -225,16 +231,24 @@ def lengths_of(headers: Headers) -> list[str]:
     return _parts(value for name, value in headers if name.lower() == "content-length")
 
 
-def _fault(headers: Headers) -> str:
+def _telling(headers: Headers) -> dict[str, list[str]]:
+    """The values of headers that matter here, by their names in lower case."""
+    found: dict[str, list[str]] = {}
+    for name, value in headers:
+        lower = name.lower()
+        if lower in _TELLING:
+            found.setdefault(lower, []).append(value)
+    return found
+
+
+def _fault(telling: Mapping[str, Sequence[str]]) -> str:
     """What is wrong with a head that can be read in two ways, or in none."""
-    found = [(name.lower(), value) for name, value in headers]
-    framing = {wanted: [value for name, value in found if name == wanted] for wanted in _FRAMING}
-    unasked = set(_parts(framing["transfer-encoding"])) - _CODINGS_OF_TRANSFER
+    unasked = set(_parts(telling.get("transfer-encoding", ()))) - _CODINGS_OF_TRANSFER
     if unasked:
         return f"transfer coding {', '.join(sorted(unasked))} was not asked for"
-    if len(set(framing["location"])) > 1:
+    if len(set(telling.get("location", ()))) > 1:
         return "several Location headers"
-    return "several Content-Length values" if len(_parts(framing["content-length"])) > 1 else ""
+    return "several Content-Length values" if len(_parts(telling.get("content-length", ()))) > 1 else ""
 
 
 def _parts(values: Iterable[str]) -> list[str]:

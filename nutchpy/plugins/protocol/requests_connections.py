@@ -42,8 +42,8 @@ class Grip:
 
     __slots__ = ("_descriptor",)
 
-    def __init__(self, sock: socket.socket) -> None:
-        self._descriptor = os.dup(sock.fileno())
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
 
     def __del__(self) -> None:
         os.close(self._descriptor)
@@ -296,7 +296,7 @@ def _open(connection: _Watched, job: Job, ip: str) -> socket.socket:
             sock.setsockopt(*option)
         limit = job.exchange.request.timeouts.connect
         sock.settimeout(limit if limit > 0 else None)
-        connection.grip = Grip(sock)
+        connection.grip = Grip(os.dup(sock.fileno()))
         job.bind(connection.grip)
         sock.connect((ip, connection.port))
         sock.settimeout(None)

@@ -18,6 +18,7 @@ import pytest
 
 from nutchpy.conf.layers import Value
 from nutchpy.core.addresses import GROUP_NAMES
+from nutchpy.core.content import ProtocolOutput
 from nutchpy.core.protocol_status import ProtocolStatus
 from nutchpy.plugins.protocol.curl import CurlTransport
 from nutchpy.plugins.protocol.requests import RequestsTransport
@@ -135,9 +136,10 @@ def test_each_answer_has_its_own_end_however_many_are_worked_on_at_once(client: 
     before = time.monotonic()
     fetcher = client()
     tokens = [fetcher.start(PlainRequest(server.url(f"/{n}"))) for n in range(4)]
-    fetcher.step(0.001)
+    early = dict(fetcher.step(0.001))
     time.sleep(0.2)
-    ends = [output.ended for output in fetcher.wait(tokens).values()]
+    answers = {**early, **fetcher.wait([token for token in tokens if token not in early])}
+    ends = [output.ended for output in answers.values()]
     assert len(set(ends)) == 4
     assert all(end is not None and before + 0.02 < end < time.monotonic() for end in ends)
 
@@ -224,6 +226,21 @@ def test_redirects_are_not_followed_nor_their_bodies_read_beyond_the_limit(clien
     output = client().fetch(PlainRequest(server.url(), content_limit=1000))
     assert (output.protocol_status, output.truncated) == (ProtocolStatus.TEMP_MOVED, "length")
     assert len(server.requests) == 1
+
+
+def test_a_handle_that_is_used_again_has_the_addresses_it_is_given(client: MakeClient, serve: Serve) -> None:
+    server = serve([Send(OK)])
+    fetcher = client()
+
+    def fetch(host: str, *ips: str) -> ProtocolOutput:
+        return fetcher.fetch(PlainRequest(f"http://{host}:{server.port}/", pinned_ips=ips))
+
+    assert fetch("www.pinned.invalid", "127.0.0.1").content == b"body"
+    time.sleep(1.1)  # longer than libcurl keeps what it was given
+    assert fetch("www.pinned.invalid", "127.0.0.1").content == b"body"
+    assert fetch("127.0.0.1").content == b"body"
+    assert fetch("www.pinned.invalid", "127.0.0.1").content == b"body"
+    assert fetch("www.pinned.invalid", "127.0.0.9").protocol_status is ProtocolStatus.CONNECT_FAILED
 
 
 def test_names_go_to_the_pinned_address(client: MakeClient, serve: Serve) -> None:
