@@ -76,7 +76,8 @@ class Crawl:
         segment = self.copy(f"{transport}-parts")
         print(f"  fetch ({transport}) by part, in a run of its own:", flush=True)
         script = [sys.executable, str(HERE / "parts.py"), str(len(self.urls)), "fetch", str(segment)]
-        subprocess.run([*script, *self.words(transport), "--quiet"], cwd=self.folder, check=True)
+        words = [*script, *self.words(transport), "--quiet"]
+        subprocess.run(words, cwd=self.folder, check=True, stdout=subprocess.DEVNULL)
 
     def bare(self) -> Cost:
         """A CurlMulti loop."""

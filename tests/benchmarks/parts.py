@@ -1,6 +1,6 @@
-"""Run ``nutchpy`` as its arguments say, and print where its CPU time went, part by part. Used by fetch.py.
+"""Run ``nutchpy`` as its arguments say, and print on stderr where its CPU time went. Used by fetch.py.
 
-    python parts.py PAGES fetch SEGMENT …
+    python parts.py PAGES fetch SEGMENT … >/dev/null
 
 A sampler on the process's CPU clock (1 ms) looks at the innermost function of a part that the loop's thread is in; what
 libcurl and Arrow do counts for whoever called them. Other threads are asked by their own clocks.
@@ -8,13 +8,12 @@ libcurl and Arrow do counts for whoever called them. Other threads are asked by 
 
 from __future__ import annotations
 
-import io
 import signal
 import sys
 import threading
 import time
 from collections import Counter
-from contextlib import redirect_stdout, suppress
+from contextlib import suppress
 from types import FrameType
 
 from nutchpy.cli.main import main
@@ -65,7 +64,8 @@ class Sampler:
             shares[f"thread {name.partition('-')[0].partition('_')[0]}"] += seconds
         shares["libraries' threads"] = max(0.0, total - sum(shares.values()))
         for part, seconds in sorted(shares.items(), key=lambda pair: -pair[1]):
-            print(f"    {part:20} {seconds / pages * 1000:7.3f} CPU s per 1,000 pages {seconds / total:6.1%}")
+            line = f"    {part:20} {seconds / pages * 1000:7.3f} CPU s per 1,000 pages {seconds / total:6.1%}"
+            print(line, file=sys.stderr)
 
 
 def part_of(frame: FrameType | None) -> str:
@@ -85,9 +85,7 @@ if __name__ == "__main__":
     signal.signal(signal.SIGPROF, sampler.look)
     signal.setitimer(signal.ITIMER_PROF, 0.001, 0.001)
     try:
-        with redirect_stdout(io.StringIO()):
-            main()
+        main()
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         sampler.report(time.process_time(), time.thread_time(), pages)
-        sys.stdout.flush()
