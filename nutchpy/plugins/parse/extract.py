@@ -27,7 +27,13 @@ _LINES: Final = """
     select summary table tbody tfoot thead tr ul video
 """
 _CELLS: Final = ("button", "input", "object", "rt", "td", "textarea", "th")
-_CANDIDATE: Final = re.compile(r"[\t\n\f\r ,]*([^\t\n\f\r ]+)(?:(?<=,)|[^,(]*(?:\([^)]*\)?[^,(]*)*)")
+_SPACE: Final = "\t\n\f\r "
+_CANDIDATE: Final = re.compile(rf"[{_SPACE},]*+([^{_SPACE}]++)(?:(?<=,)|([^,(]*+(?:\([^)]*+\)?[^,(]*+)*+))")
+_DESCRIPTORS: Final = re.compile(
+    rf"(?:0*[1-9][0-9]*w(?:[{_SPACE}]+0*[1-9][0-9]*h)?|0*[1-9][0-9]*h[{_SPACE}]+0*[1-9][0-9]*w"
+    r"|(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?x)?"
+)
+"""A width, a width and a height, a density, or nothing."""
 
 Reference = tuple[str, Node, str, str | None, str]
 """A link as written: its tag and element, the reference, its rel, and what stands for it when it has no text."""
@@ -119,8 +125,12 @@ class Page:
 
 
 def candidates(srcset: str) -> list[str]:
-    """The references of a ``srcset``, as the HTML standard splits it."""
-    return [match[1].rstrip(",") for match in _CANDIDATE.finditer(srcset)]
+    """The references of a ``srcset``, as the HTML standard splits it; without those that it says are in error."""
+    return [
+        match[1].rstrip(",")
+        for match in _CANDIDATE.finditer(srcset.strip(f"{_SPACE},"))
+        if match[2] is None or _DESCRIPTORS.fullmatch(match[2].strip(_SPACE))
+    ]
 
 
 def actions(rules: Rules) -> dict[str, Action]:
