@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 
 _ESCAPE: Final = re.compile(rb"%[0-9A-Fa-f]{2}|[^!-~]|[\"<>\\^`{|}]")
+_PLAIN: Final = re.compile(r"[!#&-)+-;=?-\[\]_a-z~]*").fullmatch
+"""A path that is in every spelling as it stands; most are."""
 _UNRESERVED: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _OPEN_IN_PATH: Final = re.compile("%(?:3A|40|21|27|28|29|2C|3B|3D|26|2B|5B|5D)")
 _OPEN_IN_QUERY: Final = re.compile("%(?:3A|40|21|27|28|29|2C|3B|5B|5D|2F|3F)")
@@ -70,7 +72,10 @@ class Spellings:
 
 def spellings_of_path(url: str) -> PathSpellings:
     """Path, parameters and query of a URL, ``/`` when there is none, ready to be compared."""
-    plain = _encode(path_of(url).encode("utf-8", "replace"))
+    path = path_of(url)
+    if _PLAIN(path):
+        return PathSpellings(path, path)
+    plain = _encode(path.encode("utf-8", "replace"))
     opened = _open(plain)
     literal = _literal(plain)
     return PathSpellings(literal, literal if opened == plain else _literal(opened))

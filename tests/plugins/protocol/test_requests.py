@@ -13,6 +13,7 @@ import requests.adapters
 from nutchpy.core.errors import PluginError
 from nutchpy.core.protocol_status import ProtocolStatus
 from nutchpy.plugins.protocol.requests import RequestsTransport
+from nutchpy.plugins.protocol.requests_adapter import GuardedAdapter
 from nutchpy.testing.client import Client, PlainRequest, PlainTimeouts
 from nutchpy.testing.raw_server import RawServer, Send
 from nutchpy.testing.transports import transport_conf
@@ -53,6 +54,31 @@ def test_auth_of_a_session_is_sent() -> None:
     with RawServer([Send(OK)]) as server, Client(WithAuth.from_conf(transport_conf())) as client:
         assert client.fetch(PlainRequest(server.url())).content == b"body"
         assert b"Basic " + base64.b64encode(b"me:secret") in server.requests[0]
+
+
+class WithLookingAdapter(RequestsTransport):
+    """Has an adapter that looks at answers before their bodies are read."""
+
+    def make_session(self) -> requests.Session:
+        session = super().make_session()
+        session.mount("http://", LookingAdapter(self._current, self._settings))
+        return session
+
+
+class LookingAdapter(GuardedAdapter):
+    seen: list[tuple[int, str, dict[str, str], str]]
+
+    def build_response(self, req: requests.PreparedRequest, resp: Any) -> requests.Response:
+        answer = super().build_response(req, resp)
+        type(self).seen = [(answer.status_code, answer.headers["x-a"], answer.cookies.get_dict(), answer.url)]
+        return answer
+
+
+def test_an_adapter_of_ones_own_sees_what_requests_would_show_it() -> None:
+    answer = b"HTTP/1.1 200 OK\r\nX-A: b\r\nSet-Cookie: c=d\r\nContent-Length: 4\r\n\r\nbody"
+    with RawServer([Send(answer)]) as server, Client(WithLookingAdapter.from_conf(transport_conf())) as client:
+        assert client.fetch(PlainRequest(server.url("/x"))).content == b"body"
+        assert LookingAdapter.seen == [(200, "b", {"c": "d"}, server.url("/x"))]
 
 
 def test_a_thread_that_cannot_be_woken_is_left_behind_and_replaced() -> None:
