@@ -52,26 +52,44 @@ class Change:
     """What becomes of touched rows. Those it does not speak of stay, or stay unknown, as they are."""
 
     rows: pa.Table
-    """Rows of the table that are new or have changed, each with its ``nth``; in any order."""
+    """Rows of the table that are new or have changed, whole, each with its ``nth``; in any order."""
     gone: pa.Array = field(default_factory=lambda: pa.array([], pa.int64()))
     """The ``nth`` of rows that are dropped from the database."""
+    patches: pa.Table | None = None
+    """Of rows of which little changes: ``nth``, in order, and the columns that do (numbers and times only)."""
 
 
-Touched: TypeAlias = Callable[[Bucket], Iterable[pa.RecordBatch]]
-Policy: TypeAlias = Callable[[pa.Table], Change]
+class Touched:
+    """Touched URLs of a row group, in order: what is ``news`` of them, and the rows that there are of them."""
+
+    def __init__(self, news: pa.Table, base: pa.Table, known: pa.Array, place: pa.Array) -> None:
+        self.news = decoded(news).append_column("known", known).append_column("nth", numbers(news.num_rows))
+        """What was given of them, whether there is a row (``known``), and the number, ``nth``, that names it here."""
+        self._base = base
+        self._place = pc.if_else(known, place, None)
+
+    def with_rows(self, news: pa.Table, columns: Sequence[str] = ()) -> pa.Table:
+        """Some of the news with these columns (else all) of the rows there are, null where there is none."""
+        names = columns or [name for name in self._base.column_names if name not in ("url", "host")]
+        whole = news.num_rows == self.news.num_rows
+        places = self._place if whole else self._place.take(news["nth"].combine_chunks())
+        there = decoded(self._base.select(list(names)).take(places))
+        return pa.table({name: news[name] for name in news.column_names} | {name: there[name] for name in names})
+
+
+News: TypeAlias = Callable[[Bucket], Iterable[pa.RecordBatch]]
+Policy: TypeAlias = Callable[[Touched], Change]
 
 
 @dataclass(frozen=True)
 class Rewrite:
     """What to do with each bucket.
 
-    ``touched`` gives what is news in a bucket, in any order: ``url``, ``host`` and whatever the policy wants to know;
-    each URL once. ``policy`` is called for some touched URLs at a time. To what ``touched`` gave, it finds added the
-    other columns of the row there is (null where there is none), whether there is one (``known``), and a number,
-    ``nth``, by which it names them.
+    ``news`` gives what is news in a bucket, in any order: ``url``, ``host`` and whatever the policy wants to know; each
+    URL once. ``policy`` is called for the touched URLs of one row group at a time.
     """
 
-    touched: Touched
+    news: News
     policy: Policy
 
 
@@ -80,7 +98,7 @@ def rewrite(engine: Engine, before: Generation | None, draft: Draft, plan: Rewri
     changed = False
     for number in range(draft.meta.buckets):
         bucket = Bucket(number, *bucket_range(number, draft.meta.buckets), before.bucket(number) if before else [])
-        with _in_order(plan.touched(bucket), draft.path / f"_touched-{number:05d}.parquet") as news:
+        with _in_order(plan.news(bucket), draft.path / f"_touched-{number:05d}.parquet") as news:
             copied = news.rows > 0 and _copied(engine, plan.policy, draft, bucket, news)
         changed |= copied
         if not copied:
@@ -149,22 +167,32 @@ def _changed(policy: Policy, table: Table, base: pa.Table, news: list[pa.Table])
         return base
     touched = together(news).combine_chunks()
     known, place = found(base, touched)
-    change = policy(_with_columns(touched, base, known, place))
+    change = policy(Touched(touched, base, known, place))
     rows = change.rows.take(pc.sort_indices(change.rows["nth"]))
     nth = rows["nth"].combine_chunks()
     is_known, at = known.take(nth), place.take(nth)
     is_new = pc.invert(is_known)
     gone = place.take(change.gone.filter(known.take(change.gone)))
     rows = coded(rows, table)
+    base = _patched(base, change.patches, place, table)
     return merged(base, rows.filter(is_known), at.filter(is_known), gone, rows.filter(is_new), at.filter(is_new))
 
 
-def _with_columns(touched: pa.Table, base: pa.Table, known: pa.Array, place: pa.Array) -> pa.Table:
-    """Touched rows as the policy wants them."""
-    there = decoded(base.drop_columns(["url", "host"]).take(pc.if_else(known, place, None)))
-    columns = {name: touched[name] for name in touched.column_names}
-    columns |= {name: there[name] for name in there.column_names}
-    return decoded(pa.table({**columns, "known": known, "nth": numbers(touched.num_rows)}))
+def _patched(base: pa.Table, patches: pa.Table | None, place: pa.Array, table: Table) -> pa.Table:
+    """The rows with some values replaced; ValueError for a null where none may be."""
+    if patches is None or not patches.num_rows:
+        return base
+    concerned = pc.is_in(numbers(base.num_rows), value_set=place.take(patches["nth"].combine_chunks()))
+    for name in patches.column_names:
+        if name != "nth":
+            at, field_ = base.column_names.index(name), table.schema.field(name)
+            values = patches[name].combine_chunks().cast(field_.type)
+            if values.null_count and not field_.nullable:
+                raise ValueError(f"null in the column {name}")
+            base = base.set_column(
+                at, base.schema.field(at), pc.replace_with_mask(base[name].combine_chunks(), concerned, values)
+            )
+    return base
 
 
 class _News:
@@ -193,7 +221,8 @@ class _News:
         """All of it by host and URL, hosts coded; nothing more may be added."""
         if self._writer is None:
             rows = pa.Table.from_batches(self._batches).combine_chunks()
-            yield _host_coded(rows.take(pc.sort_indices(rows, [("host", "ascending"), ("url", "ascending")])))
+            order = pc.sort_indices(rows, [("host", "ascending"), ("url", "ascending")])
+            yield _host_coded(rows).take(order)
             return
         self._spill()
         self.close()

@@ -22,7 +22,7 @@ from nutchpy.core.errors import UsageError
 from nutchpy.core.status import Status
 from nutchpy.engine.base import Files, statement
 from nutchpy.engine.buckets import fitted
-from nutchpy.engine.rewrite import Bucket, Change, Rewrite, rewrite
+from nutchpy.engine.rewrite import Bucket, Change, Rewrite, Touched, rewrite
 from nutchpy.stages.context import Context, Outcome
 from nutchpy.stages.options import Options, argument, setting
 from nutchpy.storage import fs
@@ -116,10 +116,10 @@ def _mark(ctx: Context, before: Generation | None, draft: Draft) -> None:
     fs.remove(_waiting(draft))
 
 
-def _marked(touched: pa.Table) -> Change:
-    place = touched.column_names.index("status")
-    status = pa.repeat(Status.DB_DUPLICATE.value, touched.num_rows)
-    return Change(touched.set_column(place, "status", status))
+def _marked(touched: Touched) -> Change:
+    rows = touched.with_rows(touched.news)
+    status = pa.repeat(Status.DB_DUPLICATE.value, rows.num_rows)
+    return Change(rows.set_column(rows.column_names.index("status"), "status", status))
 
 
 def _summary(found: int) -> str:

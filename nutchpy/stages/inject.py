@@ -25,7 +25,7 @@ from nutchpy.core.status import Status
 from nutchpy.core.urls import CRAWLABLE_SCHEMES, bucket_keys, hosts_of
 from nutchpy.engine.base import Files, statement
 from nutchpy.engine.buckets import FINEST, fitted
-from nutchpy.engine.rewrite import Bucket, Change, Rewrite, rewrite
+from nutchpy.engine.rewrite import Bucket, Change, Rewrite, Touched, rewrite
 from nutchpy.extension.chains import ScoringFilters, URLFilters, URLNormalizers
 from nutchpy.stages import seeds
 from nutchpy.stages.context import Context, Outcome
@@ -244,10 +244,10 @@ def _merge(options: InjectOptions, ctx: Context, before: Any, draft: Draft, acce
         files = by_bucket.get(bucket.number, [])
         return ctx.engine.read(_SQL, {"seeds": Files(_SEEDS, files)}) if files else iter(())
 
-    def policy(found: pa.Table) -> Change:
-        known = pc.sum(found["known"]).as_py()
+    def policy(found: Touched) -> Change:
+        known = pc.sum(found.news["known"]).as_py()
         counters.add("merged", known)
-        counters.add("injected", found.num_rows - known)
+        counters.add("injected", found.news.num_rows - known)
         return _seeded(found, options, ctx)
 
     changed = rewrite(ctx.engine, before, draft, Rewrite(touched, policy))
@@ -255,11 +255,19 @@ def _merge(options: InjectOptions, ctx: Context, before: Any, draft: Draft, acce
     return changed, counters + Counters({"skipped:duplicate": twice})
 
 
-def _seeded(touched: pa.Table, options: InjectOptions, ctx: Context) -> Change:
-    """The rows that seeds lead to. A seed that leaves its row as it is does not lead to one."""
-    made = pc.or_(pc.invert(touched["known"]), options.overwrite)
-    matters = pc.or_(pc.or_(made, options.update), pc.greater(touched["depth"], 0))
-    rows, made = touched.filter(pc.fill_null(matters, True)), made.filter(pc.fill_null(matters, True))
+def _seeded(touched: Touched, options: InjectOptions, ctx: Context) -> Change:
+    """What seeds make of rows: of most that there are, a seed that changes anything changes but the depth."""
+    judged = touched.with_rows(touched.news, ["depth"])
+    made = pc.or_(pc.invert(judged["known"]), options.overwrite)
+    whole = pc.or_(made, options.update)
+    nearer = judged.filter(pc.and_(pc.invert(whole), pc.fill_null(pc.greater(judged["depth"], 0), False)))
+    patches = pa.table({"nth": nearer["nth"], "depth": pa.repeat(0, nearer.num_rows)})
+    return Change(_made(touched.with_rows(touched.news.filter(whole)), options, ctx), patches=patches)
+
+
+def _made(rows: pa.Table, options: InjectOptions, ctx: Context) -> pa.Table:
+    """Rows that are new, made as new, or updated."""
+    made = pc.or_(pc.invert(rows["known"]), options.overwrite)
     now = pa.scalar(ctx.now, TIME)
     usual = pa.scalar(ctx.conf.number("db.score.injected"), pa.float32())
     interval = ctx.conf.integer("db.fetch.interval.default")
@@ -277,7 +285,7 @@ def _seeded(touched: pa.Table, options: InjectOptions, ctx: Context) -> Change:
         "metadata": _seeded_metadata(rows, made, options.update),
         **{name: pc.if_else(made, None, rows[name]) for name in _OF_FETCHES},
     }
-    return Change(pa.table({**{name: rows[name] for name in ("url", "host", "nth")}, **columns}))
+    return pa.table({**{name: rows[name] for name in ("url", "host", "nth")}, **columns})
 
 
 def _seeded_metadata(rows: pa.Table, made: pa.ChunkedArray, update: bool) -> pa.ChunkedArray:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from nutchpy.core.counters import Counters
 from nutchpy.core.urls import bucket_key, host_of, registered_domain
 from nutchpy.engine.base import Files, statement
-from nutchpy.engine.rewrite import Bucket, Change, Rewrite, rewrite
+from nutchpy.engine.rewrite import Bucket, Change, Rewrite, Touched, rewrite
 from nutchpy.extension.chains import URLFilters, URLNormalizers
 from nutchpy.stages.context import Context
 from nutchpy.stages.routed import routed
@@ -81,10 +81,10 @@ def _refilter(
             }
             return ctx.engine.read(_SQL, {"moved": files, "crawldb": Files(_CRAWLDB, bucket.parts)}, params)
 
-        def policy(rows: pa.Table) -> Change:
-            leaving = rows["nth"].filter(rows["leaves"])
+        def policy(touched: Touched) -> Change:
+            leaving = touched.news["nth"].filter(touched.news["leaves"])
             counters.add("purged", len(leaving))
-            return Change(_arrived(rows), leaving.combine_chunks())
+            return Change(_arrived(touched.news), leaving.combine_chunks())
 
         files = moved.files()
         draft.abandoned = not rewrite(ctx.engine, before, draft, Rewrite(touched, policy))

@@ -37,6 +37,8 @@ TOUCHED: Final = pa.schema(
 """What a touched row is: the crawldb's row (null unless ``known``), the attempt (if ``attempted``), parse and links."""
 NEWS: Final = [name for name in TOUCHED.names if not name.startswith("attempt") and name != "new_signature"]
 """The columns that matter of a row that was not attempted: most rows are not, and the other columns are many."""
+JUDGED: Final = ("status", "fetch_time", "fetch_interval", "score", "depth")
+"""The columns of a row by which news of it are judged."""
 
 FETCHED: Final = Table(
     "fetched",
@@ -67,6 +69,15 @@ def with_attempted(touched: pa.RecordBatch, again: bool) -> pa.RecordBatch:
     return touched.append_column("attempted", pc.fill_null(attempted, False))
 
 
+def lightly(touched: pa.RecordBatch, purged: Collection[str]) -> pa.Array:
+    """Which rows are known and have nothing new but links to them, without metadata: most of a broad crawl."""
+    light = pc.and_(touched["known"], pc.invert(touched["attempted"]))
+    for name in ("parse_metadata", "inlink_metadata"):
+        if touched[name].null_count < touched.num_rows:
+            light = pc.and_(light, pc.is_null(touched[name]))
+    return pc.and_(light, pc.invert(_in(touched["status"], purged))) if purged else light
+
+
 def mattering(touched: pa.RecordBatch, additions: bool, purged: Collection[str]) -> pa.RecordBatch:
     """Without unknown URLs where nothing may be added, and known rows to which the news makes no difference."""
     attempted = touched["attempted"]
@@ -77,6 +88,10 @@ def mattering(touched: pa.RecordBatch, additions: bool, purged: Collection[str])
     for name in ("parse_metadata", "inlink_metadata", "inlink_score"):
         changed = pc.or_(changed, pc.is_valid(touched[name]))
     if purged:
-        changed = pc.or_(changed, pc.is_in(touched["status"], value_set=pa.array(sorted(purged), pa.string())))
+        changed = pc.or_(changed, _in(touched["status"], purged))
     matters = pc.if_else(touched["known"], changed, new)
     return touched if pc.all(matters).as_py() else touched.filter(matters)
+
+
+def _in(column: pa.Array, names: Collection[str]) -> pa.Array:
+    return pc.is_in(column, value_set=pa.array(sorted(names), pa.string()))

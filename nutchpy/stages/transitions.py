@@ -255,22 +255,32 @@ def _validator(rows: pa.RecordBatch, outcome: _Outcome, name: str) -> Column:
 def _after_news(rows: pa.RecordBatch, rules: Rules) -> pa.Table:
     known = rows["known"]
     domains = pc.if_else(known, None, _domains(rows["host"]))
-    default = whole(rules.settings.numbers("db.fetch.interval.default", rows["host"]))
-    never = pc.is_null(rows["fetch_time"])
-    interval = pc.coalesce(rows["fetch_interval"], default)
-    brought = pc.if_else(never, rows["inlink_interval"], None)
     columns = {
         **{name: rows[name] for name in _CRAWLDB.names},
         **_identity(rows, domains, rules),
         "status": pc.coalesce(rows["status"], Status.DB_UNFETCHED.value),
         "due_time": pc.coalesce(rows["due_time"], _instant(rules.now)),
         "retries": pc.coalesce(rows["retries"], 0),
-        "fetch_interval": pc.min_element_wise(interval, brought),
-        "score": _score(rows, pc.coalesce(rows["score"], rules.initial_score), rules),
-        "depth": _depth(rows, rows["depth"]),
+        **_after_links(rows, rules),
         "metadata": _metadata(rows, None),
     }
     return _table(columns)
+
+
+def relinked(rows: pa.RecordBatch, rules: Rules) -> dict[str, Column]:
+    """Of known rows of which nothing is new but links to them: the columns that change, as ``transition`` has them."""
+    return {name: column.cast(_CRAWLDB.field(name).type) for name, column in _after_links(rows, rules).items()}
+
+
+def _after_links(rows: pa.RecordBatch, rules: Rules) -> dict[str, Column]:
+    default = whole(rules.settings.numbers("db.fetch.interval.default", rows["host"]))
+    interval = pc.coalesce(rows["fetch_interval"], default)
+    brought = pc.if_else(pc.is_null(rows["fetch_time"]), rows["inlink_interval"], None)
+    return {
+        "fetch_interval": pc.min_element_wise(interval, brought),
+        "score": _score(rows, pc.coalesce(rows["score"], rules.initial_score), rules),
+        "depth": _depth(rows, rows["depth"]),
+    }
 
 
 def _domains(hosts: pa.Array) -> pa.Array:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,7 +26,7 @@ from nutchpy.core.status import Status
 from nutchpy.core.urls import bucket_key, hosts_of
 from nutchpy.engine.base import Files, Input, statement
 from nutchpy.engine.buckets import fitted
-from nutchpy.engine.rewrite import Bucket, Change, Rewrite, rewrite
+from nutchpy.engine.rewrite import Bucket, Change, Rewrite, Touched, rewrite
 from nutchpy.extension.chains import URLFilters, URLNormalizers
 from nutchpy.stages import feeds
 from nutchpy.stages.asked import asked_segments
@@ -35,8 +35,8 @@ from nutchpy.stages.feed_urls import Judge, cleaned
 from nutchpy.stages.feeds import Feed
 from nutchpy.stages.options import Options, argument, flag, setting
 from nutchpy.stages.refilter import refilter
-from nutchpy.stages.touched import FETCHED, TOUCHED, mattering, with_attempted
-from nutchpy.stages.transitions import Rules, transition
+from nutchpy.stages.touched import FETCHED, JUDGED, TOUCHED, lightly, mattering, with_attempted
+from nutchpy.stages.transitions import Rules, relinked, transition
 from nutchpy.storage import fs
 from nutchpy.storage.database import Database, Draft, Generation
 from nutchpy.storage.parts import covered
@@ -268,34 +268,43 @@ class _Policy:
         self.purged |= {Status.DB_GONE.value} if conf.flag("db.update.purge.404") else set()
         self.purged |= {Status.DB_ORPHAN.value} if conf.flag("db.update.purge.orphans") else set()
 
-    def __call__(self, touched: pa.Table) -> Change:
-        batch = with_attempted(touched.combine_chunks().to_batches()[0], self.options.force)
-        batch = mattering(batch, self.options.additions, self.purged)
-        rows = transition(batch.select(TOUCHED.names), self.rules)
-        self._count(batch, rows)
+    def __call__(self, touched: Touched) -> Change:
+        judged = with_attempted(_batch(touched.with_rows(touched.news, JUDGED)), self.options.force)
+        batch = mattering(judged, self.options.additions, self.purged)
+        light = lightly(batch, self.purged)
+        change = self._decided(touched, batch.filter(pc.invert(light)))
+        self._count(batch)
+        few = batch.filter(light)
+        return replace(change, patches=pa.table({"nth": few["nth"], **relinked(few, self.rules)}))
+
+    def _decided(self, touched: Touched, batch: pa.RecordBatch) -> Change:
+        """What becomes of rows that are new, were fetched, or get metadata."""
+        rows = transition(_batch(touched.with_rows(pa.table(batch))).select(TOUCHED.names), self.rules)
         attempted = batch["attempted"]
-        nth = pa.chunked_array([batch["nth"].filter(attempted), batch["nth"].filter(pc.invert(attempted))])
-        rows = rows.append_column("nth", nth)  # in the order in which transition answers
+        in_order = [batch["nth"].filter(attempted), batch["nth"].filter(pc.invert(attempted))]  # of transition's answer
+        rows = rows.append_column("nth", pa.chunked_array(in_order))
+        for entry in pc.value_counts(rows["status"].slice(0, len(in_order[0]))).to_pylist():
+            self.counters.add(f"updated:{entry['values']}", entry["counts"])
         if not self.purged:
             return Change(rows)
         goes = pc.is_in(rows["status"], value_set=pa.array(sorted(self.purged)))
         self.counters.add("purged", pc.sum(goes).as_py() or 0)
         return Change(rows.filter(pc.invert(goes)), rows["nth"].filter(goes).combine_chunks())
 
-    def _count(self, batch: pa.RecordBatch, rows: pa.Table) -> None:
-        attempted = pc.sum(batch["attempted"]).as_py() or 0
-        for entry in pc.value_counts(rows["status"].slice(0, attempted)).to_pylist():
-            self.counters.add(f"updated:{entry['values']}", entry["counts"])
-        added = batch.num_rows - (pc.sum(batch["known"]).as_py() or 0)
-        self.counters.add("added", added)
-        unknown_attempts = attempted - (pc.sum(pc.and_(batch["attempted"], batch["known"])).as_py() or 0)
-        self.counters.add("linked", batch.num_rows - attempted - (added - unknown_attempts))
+    def _count(self, batch: pa.RecordBatch) -> None:
+        known, attempted = batch["known"], batch["attempted"]
+        self.counters.add("added", batch.num_rows - known.true_count)
+        self.counters.add("linked", pc.and_(known, pc.invert(attempted)).true_count)
 
     def close(self) -> None:
         """Count what plugins raised on."""
         for chain in (self.rules.schedule, self.rules.scoring):
             for name, count in chain.take_errors().items():
                 self.counters.add(name, count)
+
+
+def _batch(rows: pa.Table) -> pa.RecordBatch:
+    return pa.record_batch([column.combine_chunks() for column in rows.columns], names=rows.column_names)
 
 
 def _summary(counters: Counters) -> list[str]:

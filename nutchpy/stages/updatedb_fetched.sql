@@ -12,22 +12,27 @@ with attempts as (
     )
     where nth = 1
 ),
-signatures as (
-    select url, parts.twin, max(signature) as signature, max(parts.fresh) as fresh
+-- Few rows of many, which are links, and so looked for once.
+parsed as (
+    select crawl_parse.*, parts.twin, parts.fresh, parts.round
     from crawl_parse
     join parts on parts.path = crawl_parse.path
+    where kind in ('signature', 'metadata')
+),
+signatures as (
+    select url, twin, max(signature) as signature, max(fresh) as fresh
+    from parsed
     where kind = 'signature'
-    group by url, parts.twin
+    group by url, twin
 ),
 described as (
     select
         url,
         min(host) as host,
         min(bucket_key) as bucket_key,
-        list({'rank': cast(parts.round as double), 'metadata': metadata}) as parse_metadata
-    from crawl_parse
-    join parts on parts.path = crawl_parse.path
-    where kind = 'metadata' and parts.fresh and metadata is not null
+        list({'rank': cast(round as double), 'metadata': metadata}) as parse_metadata
+    from parsed
+    where kind = 'metadata' and fresh and metadata is not null
     group by url
 )
 select

@@ -14,7 +14,7 @@ import pytest
 from nutchpy.core.urls import bucket_key
 from nutchpy.engine import rewrite as module
 from nutchpy.engine.duckdb import DuckDBEngine
-from nutchpy.engine.rewrite import Bucket, Change, Policy, Rewrite, rewrite
+from nutchpy.engine.rewrite import Bucket, Change, Policy, Rewrite, Touched, rewrite
 from nutchpy.storage.check import check_database
 from nutchpy.storage.database import Database
 from nutchpy.storage.schema import TABLES
@@ -48,31 +48,52 @@ def run(engine: DuckDBEngine, database: Database, urls: Sequence[str], policy: P
         return rewrite(engine, before, draft, Rewrite(news_of(urls, batch), policy))
 
 
-def entered(touched: pa.Table) -> Change:
+def entered(touched: Touched) -> Change:
     """Rows that are new, as they come; the others stay."""
-    new = touched.filter(pc.invert(touched["known"]))
+    new = touched.news.filter(pc.invert(touched.news["known"]))
     columns = {name: new[name if name in ("url", "host") else f"new_{name}"] for name in ROW}
     return Change(pa.table({**columns, "nth": new["nth"]}))
 
 
 def scored(value: float) -> Policy:
-    def policy(touched: pa.Table) -> Change:
-        known = touched.filter(touched["known"])
+    def policy(touched: Touched) -> Change:
+        known = touched.with_rows(touched.news.filter(touched.news["known"]))
         place = known.column_names.index("score")
         return Change(known.set_column(place, "score", pa.repeat(pa.scalar(value, pa.float32()), known.num_rows)))
 
     return policy
 
 
-def dropped(touched: pa.Table) -> Change:
-    return Change(touched.slice(0, 0), touched["nth"].combine_chunks())
+def patched(value: float) -> Policy:
+    """The same as ``scored``, said with less."""
+
+    def policy(touched: Touched) -> Change:
+        nth = touched.news["nth"].filter(touched.news["known"])
+        return Change(whole(touched).slice(0, 0), patches=pa.table({"nth": nth, "score": pa.repeat(value, len(nth))}))
+
+    return policy
 
 
+def whole(touched: Touched) -> pa.Table:
+    return touched.with_rows(touched.news)
+
+
+def untouched(touched: Touched) -> Change:
+    return Change(whole(touched).slice(0, 0))
+
+
+def dropped(touched: Touched) -> Change:
+    return Change(whole(touched).slice(0, 0), touched.news["nth"].combine_chunks())
+
+
+@pytest.mark.parametrize("policy", [scored, patched])
 @pytest.mark.parametrize("buckets", [1, 16, 64])
-def test_touched_rows_change_and_others_do_not(engine: DuckDBEngine, tmp_path: Path, buckets: int) -> None:
+def test_touched_rows_change_and_others_do_not(
+    engine: DuckDBEngine, tmp_path: Path, buckets: int, policy: Callable[[float], Policy]
+) -> None:
     database = make_crawldb(tmp_path / "crawldb", URLS, buckets)
     before = read_db(database)
-    assert run(engine, database, URLS[::2], scored(2.0)) is True
+    assert run(engine, database, [*URLS[::2], "http://unknown.test/"], policy(2.0)) is True
     expected = {url: {**row, "score": 2.0} if url in URLS[::2] else row for url, row in before.items()}
     assert read_db(database) == expected
     assert database.current().meta.rows == 40
@@ -102,7 +123,7 @@ def test_every_row_may_go(engine: DuckDBEngine, tmp_path: Path) -> None:
 def test_no_change_keeps_the_files(engine: DuckDBEngine, tmp_path: Path, urls: list[str]) -> None:
     database = make_crawldb(tmp_path / "crawldb", URLS, 16)
     inodes = [part.stat().st_ino for part in database.current().parts]
-    assert run(engine, database, urls, lambda touched: Change(touched.slice(0, 0))) is False
+    assert run(engine, database, urls, untouched) is False
     assert [part.stat().st_ino for part in database.current().parts] == inodes
 
 
@@ -118,9 +139,13 @@ def test_the_policy_sees_rows_in_order_with_what_is_known_of_them(engine: DuckDB
     database = make_crawldb(tmp_path / "crawldb", [{"url": url, "score": 7.0} for url in URLS[:20]])
     seen: list[dict[str, Any]] = []
 
-    def policy(touched: pa.Table) -> Change:
-        seen.extend(touched.to_pylist())
-        return Change(touched.slice(0, 0))
+    def policy(touched: Touched) -> Change:
+        seen.extend(whole(touched).to_pylist())
+        some = touched.news.filter(pc.equal(touched.news["nth"], 1))
+        assert touched.with_rows(some, ["score"])["score"].to_pylist() == [
+            row["score"] for row in seen[-touched.news.num_rows :] if row["nth"] == 1
+        ]
+        return untouched(touched)
 
     run(engine, database, URLS, policy)
     assert sorted(row["url"] for row in seen) == sorted(URLS)
@@ -157,12 +182,13 @@ def test_any_mixture_of_changes(
     before = read_db(database)
     changing = [url for url in urls if len(url) % 2]
 
-    def policy(touched: pa.Table) -> Change:
+    def policy(given: Touched) -> Change:
+        touched = whole(given)
         wanted = pc.is_in(touched["url"], value_set=pa.array(changing))
         kept = touched.filter(pc.or_(wanted, pc.invert(touched["known"])))
         mine = kept.filter(kept["known"])
         mine = mine.set_column(mine.column_names.index("depth"), "depth", pa.array([9] * mine.num_rows, pa.int32()))
-        new = entered(touched).rows
+        new = entered(given).rows
         gone = touched.filter(pc.and_(touched["known"], pc.invert(wanted)))["nth"].combine_chunks()
         return Change(pa.concat_tables([new, mine.select(new.column_names).cast(new.schema)]), gone)
 
@@ -190,7 +216,7 @@ def test_an_error_in_the_policy_leaves_the_database(engine: DuckDBEngine, tmp_pa
     database = make_crawldb(tmp_path / "crawldb", URLS)
     before = database.current().path
 
-    def broken(touched: pa.Table) -> Change:
+    def broken(touched: Touched) -> Change:
         raise ValueError("broken")
 
     with pytest.raises(ValueError, match="broken"):
@@ -202,11 +228,17 @@ def test_an_error_in_the_policy_leaves_the_database(engine: DuckDBEngine, tmp_pa
 def test_a_row_that_lacks_what_may_not_be_null_is_refused(engine: DuckDBEngine, tmp_path: Path) -> None:
     database = make_crawldb(tmp_path / "crawldb", URLS)
 
-    def careless(touched: pa.Table) -> Change:
-        return Change(touched.set_column(touched.column_names.index("score"), "score", pa.nulls(40, pa.float32())))
+    def careless(touched: Touched) -> Change:
+        rows = whole(touched)
+        return Change(rows.set_column(rows.column_names.index("score"), "score", pa.nulls(40, pa.float32())))
 
-    with pytest.raises(ValueError, match="score"):
-        run(engine, database, URLS, careless)
+    def brief(touched: Touched) -> Change:
+        nth = touched.news["nth"]
+        return Change(whole(touched).slice(0, 0), patches=pa.table({"nth": nth, "score": pa.nulls(40, pa.float32())}))
+
+    for policy in (careless, brief):
+        with pytest.raises(ValueError, match="score"):
+            run(engine, database, URLS, policy)
     assert len(read_db(database)) == 40
 
 
@@ -236,9 +268,9 @@ def test_one_huge_host_is_written_in_slices_and_rewritten_from_them(tmp_path: Pa
     database = make_crawldb(tmp_path / "crawldb", urls)
     engine = Small("256MB", 2, tmp_path / "spill")
 
-    def policy(touched: pa.Table) -> Change:
-        place = touched.column_names.index("retries")
-        return Change(touched.set_column(place, "retries", pc.add(touched["retries"], 1)))
+    def policy(touched: Touched) -> Change:
+        rows = whole(touched)
+        return Change(rows.set_column(rows.column_names.index("retries"), "retries", pc.add(rows["retries"], 1)))
 
     for _ in range(2):
         assert run(engine, database, urls[::2], policy)
