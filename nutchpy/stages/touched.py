@@ -37,8 +37,10 @@ TOUCHED: Final = pa.schema(
 """What a touched row is: the crawldb's row (null unless ``known``), the attempt (if ``attempted``), parse and links."""
 NEWS: Final = [name for name in TOUCHED.names if not name.startswith("attempt") and name != "new_signature"]
 """The columns that matter of a row that was not attempted: most rows are not, and the other columns are many."""
-JUDGED: Final = ("status", "fetch_time", "fetch_interval", "score", "depth")
-"""The columns of a row by which news of it are judged."""
+JUDGED: Final = ("fetch_time", "fetch_interval", "score", "depth")
+"""The columns of a row by which news of it are judged, and that links change; its status too where some are purged."""
+LINKED: Final = ("nth", "host", *JUDGED, "inlink_score", "inlink_depth", "inlink_interval")
+"""The columns that matter of a row to which only links are new."""
 
 FETCHED: Final = Table(
     "fetched",

@@ -35,7 +35,7 @@ from nutchpy.stages.feed_urls import Judge, cleaned
 from nutchpy.stages.feeds import Feed
 from nutchpy.stages.options import Options, argument, flag, setting
 from nutchpy.stages.refilter import refilter
-from nutchpy.stages.touched import FETCHED, JUDGED, TOUCHED, lightly, mattering, with_attempted
+from nutchpy.stages.touched import FETCHED, JUDGED, LINKED, TOUCHED, lightly, mattering, with_attempted
 from nutchpy.stages.transitions import Rules, relinked, transition
 from nutchpy.storage import fs
 from nutchpy.storage.database import Database, Draft, Generation
@@ -269,12 +269,13 @@ class _Policy:
         self.purged |= {Status.DB_ORPHAN.value} if conf.flag("db.update.purge.orphans") else set()
 
     def __call__(self, touched: Touched) -> Change:
-        judged = with_attempted(_batch(touched.with_rows(touched.news, JUDGED)), self.options.force)
+        columns = [*JUDGED, "status"] if self.purged else JUDGED
+        judged = with_attempted(_batch(touched.with_rows(touched.news, columns)), self.options.force)
         batch = mattering(judged, self.options.additions, self.purged)
         light = lightly(batch, self.purged)
         change = self._decided(touched, batch.filter(pc.invert(light)))
         self._count(batch)
-        few = batch.filter(light)
+        few = batch.select(LINKED).filter(light)
         return replace(change, patches=pa.table({"nth": few["nth"], **relinked(few, self.rules)}))
 
     def _decided(self, touched: Touched, batch: pa.RecordBatch) -> Change:
