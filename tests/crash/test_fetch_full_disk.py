@@ -64,7 +64,7 @@ def server() -> Iterator[SiteServer]:
 def fetch(segment: Segment, settings: Sequence[str]) -> subprocess.CompletedProcess[str]:
     words = [word for setting in (*SETTINGS, *settings) for word in ("-D", setting)]
     command = [sys.executable, "-m", "nutchpy", "fetch", str(segment.path), *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, timeout=150)
 
 
 @pytest.mark.parametrize(

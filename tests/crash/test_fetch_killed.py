@@ -121,7 +121,7 @@ def _killed_once(folder: Path, server: SiteServer, seed: int) -> bool:
 
 def complete(segment: Segment, parse: bool, *more: str) -> None:
     """The same command again ends it, and all is whole."""
-    subprocess.run(command(segment, *more), check=True, timeout=60, capture_output=True)
+    subprocess.run(command(segment, *more), check=True, timeout=150, capture_output=True)
     assert len(check(segment, parse)) == 2 * PAGES
     assert segment.meta.state("fetch") == "done"
     assert list(check_segment(segment)) == []

@@ -86,7 +86,7 @@ def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
 
 def complete(segment: Segment) -> None:
     """The same command ends what was left."""
-    subprocess.run([*command(segment), "-D", "fetcher.server.delay=0.0"], check=True, capture_output=True, timeout=60)
+    subprocess.run([*command(segment), "-D", "fetcher.server.delay=0.0"], check=True, capture_output=True, timeout=150)
     urls = [row["url"] for row in read_table(segment, "crawl_fetch")]
     assert len(urls) == len(set(urls)) == PAGES * segment.meta.lists
     assert segment.meta.state("fetch") == "done"
