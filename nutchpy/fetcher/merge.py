@@ -10,13 +10,17 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+import pyarrow as pa
+
 from nutchpy.storage import fs
 from nutchpy.storage.parts import PartName, covered, part_batches, writing
 from nutchpy.storage.schema import TABLES
 from nutchpy.storage.segment import Segment, sweep
 
 _PARSED: Final = ("parse_text", "parse_data", "crawl_parse")
-_BATCH_ROWS: Final = 1_000
+_BATCH_ROWS: Final = {"content": 32, "crawl_fetch": 16_384}
+_GROUP_BYTES: Final = 8 << 20
+"""What is written at once, as the output does: more would be more memory than fetching takes."""
 MERGED_BYTES: Final = 256 << 20
 SMALL_BYTES: Final = 32 << 20
 """Larger parts are left as they are: rewriting them would cost more than it saves."""
@@ -54,11 +58,25 @@ def _merge_table(segment: Segment, table: str, merged: PartName, run: Sequence[P
     parts = [folder / str(name) for name in run if (folder / str(name)).exists()]
     if parts:
         with writing(folder / str(merged), TABLES[table]) as out:
-            for path in parts:
-                for rows in part_batches(path, TABLES[table], _BATCH_ROWS if table == "content" else 65_536):
-                    out.write(rows)
+            for rows in _gathered(parts, table):
+                out.write(rows)
     for path in parts:
         fs.remove(path)
+
+
+def _gathered(parts: Sequence[Path], table: str) -> Iterator[pa.Table]:
+    """The rows of all parts, some megabytes at a time, however large or small their bodies."""
+    waiting: list[pa.Table] = []
+    weight = 0
+    for path in parts:
+        for rows in part_batches(path, TABLES[table], _BATCH_ROWS[table]):
+            waiting.append(rows)
+            weight += rows.nbytes
+            if weight >= _GROUP_BYTES:
+                yield pa.concat_tables(waiting)
+                waiting, weight = [], 0
+    if waiting:
+        yield pa.concat_tables(waiting)
 
 
 def _runs(parts: Sequence[tuple[PartName, int]]) -> Iterator[list[PartName]]:

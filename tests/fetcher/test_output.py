@@ -177,6 +177,20 @@ def test_small_parts_become_one(segment: Segment) -> None:
     assert len(list((segment.path / "content").iterdir())) == 1
 
 
+def test_parts_of_large_bodies_are_merged_some_megabytes_at_a_time(segment: Segment) -> None:
+    sizes = []
+    for n in range(2):
+        bodies = {f"http://h/{n}/{k}": bytes([k]) * (k << 10) for k in range(200)}
+        sizes += map(len, bodies.values())
+        add_fetch(segment, list(bodies), bodies, flush=n)
+    merge.merge_small(segment, 0)
+    ((_, path),) = segment.parts("content")
+    with pq.ParquetFile(path) as file:
+        groups = [file.read_row_group(n, columns=["content"]) for n in range(file.num_row_groups)]
+    assert [len(body) for group in groups for body in group["content"].to_pylist()] == sizes
+    assert max(group.nbytes for group in groups) < 16 << 20 < sum(sizes) // 2
+
+
 def test_parsed_and_large_parts_are_not_merged(segment: Segment, monkeypatch: pytest.MonkeyPatch) -> None:
     for n in range(6):
         add_fetch(segment, [f"http://h/{n}"], {f"http://h/{n}": b"x"}, flush=n)
