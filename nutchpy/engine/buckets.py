@@ -24,7 +24,7 @@ from nutchpy.storage.schema import Table
 from nutchpy.storage.spread import Spread
 
 FINEST: Final = BUCKET_COUNTS[-1]
-_MOST_ROWS: Final = {1: 1_000_000, 16: 50_000_000}
+_MOST_ROWS: Final = {1: 1_000_000, 16: 64_000_000}
 _SORTED: Final = "select * from db order by host, url"
 
 

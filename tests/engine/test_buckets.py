@@ -39,8 +39,8 @@ def engine(tmp_path: Path, kind: type[DuckDBEngine] = DuckDBEngine) -> Any:
 
 @pytest.mark.parametrize(
     ("rows", "memory", "buckets"),
-    [(0, GB, 1), (1_000_000, 2 * GB, 1), (1_000_000, GB // 2, 16), (1_000_001, 64 * GB, 16), (50_000_000, 4 * GB, 16),
-     (50_000_000, GB, 64), (50_000_001, 64 * GB, 64), (10**9, GB, 64)],
+    [(0, GB, 1), (1_000_000, 2 * GB, 1), (1_000_000, GB // 2, 16), (1_000_001, 64 * GB, 16), (64_000_000, 4 * GB, 16),
+     (50_000_000, GB, 64), (64_000_001, 64 * GB, 64), (10**9, GB, 64)],
 )  # fmt: skip
 def test_buckets_for(rows: int, memory: int, buckets: int) -> None:
     assert buckets_for(rows, memory) == buckets
