@@ -7,9 +7,10 @@ The server (faulty.py) fails two requests in a hundred in every way there is. Th
 a process per list; it is ended by fetcher.timelimit.mins. At the end a line per process and quantity: the mean of the
 first and of the last quarter of the time, and the slope over the last three quarters, an hour. Linux.
 
-Seen in an hour, two workers each: curl 76,263 URLs, 183 and 175 MB in the first and last quarter, 39 threads; requests
-37,537 URLs, 173 and 184 MB (of which 10 for merging the parts at the end), 71 threads; sockets no more at the end than at
-the beginning. With fetcher.parse, one list, 18,443 URLs: 164 and 160 MB, its parsers 111 MB from their second half hour on.
+Seen in an hour, two workers each, mean MB of each ten minutes of the worse one: curl (76,263 URLs) 186, 181, 182, 179,
+177, 175; requests (37,537 URLs) 173, 178, 179, 184, 181, 184; with fetcher.parse, one list (18,443 URLs), 150, 168, 167,
+166, 159, 161, its parsers 111 from the first half hour on. Threads 39, 72, 39 from the first minute to the last; sockets
+rose with the faults of the moment and fell again.
 """
 
 from __future__ import annotations
