@@ -7,6 +7,7 @@ hundred. Where one leads is therefore known before its anchor is read from the p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, Self, overload
 
 from nutchpy.core.parse import Outlink
@@ -29,34 +30,31 @@ class Outlinks(Sequence[Outlink]):
         """Links that are made already."""
         return cls(((link.url, link) for link in links), _moved)
 
-    def leads(self) -> Iterator[Lead]:
-        """Where each link leads; for ``make``."""
-        number = 0
-        while True:
-            if number == len(self._read):
-                lead = next(self._rest, None)
-                if lead is None:
-                    return
-                self._read.append(lead)
-            yield self._read[number]
-            number += 1
+    def leads(self, start: int = 0, stop: int | None = None) -> list[Lead]:
+        """Where links lead, from one place to another; for ``make``. No more of the page is read than is asked for."""
+        if stop is None:
+            self._read.extend(self._rest)
+        elif stop > len(self._read):
+            self._read.extend(islice(self._rest, stop - len(self._read)))
+        return self._read[start:stop]
 
     def __iter__(self) -> Iterator[Outlink]:
-        return (self.make(url, origin) for url, origin in self.leads())
+        number = 0
+        while lead := self.leads(number, number + 1):
+            yield self.make(*lead[0])
+            number += 1
 
     def __len__(self) -> int:
-        self._read.extend(self._rest)
-        return len(self._read)
+        return len(self.leads())
 
     @overload
     def __getitem__(self, index: int) -> Outlink: ...
     @overload
     def __getitem__(self, index: slice) -> Sequence[Outlink]: ...
     def __getitem__(self, index: int | slice) -> Outlink | Sequence[Outlink]:
-        self._read.extend(self._rest)
         if isinstance(index, slice):
-            return [self.make(url, origin) for url, origin in self._read[index]]
-        return self.make(*self._read[index])
+            return [self.make(url, origin) for url, origin in self.leads()[index]]
+        return self.make(*self.leads()[index])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)

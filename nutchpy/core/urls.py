@@ -26,6 +26,10 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _HAS_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _PLAIN_PLACE: Final = re.compile(r"#[A-Za-z0-9_.~:/?!$&'()*+,;=@-]*").fullmatch
 """A fragment that stays as it is."""
+_IN_FOLDER: Final = re.compile(r"[A-Za-z0-9_./][^:\\\s]*").fullmatch
+"""A reference that means the same on all pages of a folder."""
+_REMEMBERED: Final = 4_096
+"""References of one folder whose meaning is kept."""
 
 
 class Url(Protocol):
@@ -108,7 +112,7 @@ class Resolver:
     plain goes through ``resolve``.
     """
 
-    __slots__ = ("_directory", "_page", "_prefixes", "base")
+    __slots__ = ("_directory", "_known", "_page", "_prefixes", "base")
 
     def __init__(self, base: str) -> None:
         self.base = base
@@ -116,15 +120,25 @@ class Resolver:
         self._prefixes = _prefixes(parsed) if parsed is not None and parsed.protocol in _WEB_SCHEMES else {}
         self._directory = self._prefixes.get("?", "").rpartition("/")[0] + "/"
         page = self._prefixes.get("#", "")
-        self._page = None if may_differ(page) else page
+        self._page = page if page and not may_differ(page) else None
+        self._known = _known_in(self._directory) if self._prefixes else {}
 
     def __call__(self, reference: str) -> str | None:
         """``reference`` as an absolute URL, or None."""
+        known = self._known.get(reference)
+        if known is not None:
+            return known
+        if self._page is not None and _PLAIN_PLACE(reference):
+            return self._page + reference
+        url = self._resolved(reference)
+        if url is not None and _IN_FOLDER(reference) and len(self._known) < _REMEMBERED:
+            self._known[reference] = url
+        return url
+
+    def _resolved(self, reference: str) -> str | None:
         if not self._prefixes or not reference.isprintable() or " " in reference or "\\" in reference:
             return resolve(self.base, reference)
         prefix = self._prefixes.get(reference[:1])
-        if prefix is not None and prefix is self._page and _PLAIN_PLACE(reference):
-            return prefix + reference
         if prefix is None:
             if ":" not in reference or not _HAS_SCHEME.match(reference):
                 prefix = self._directory
@@ -137,9 +151,14 @@ class Resolver:
         return _quickly(prefix + reference) or resolve(self.base, reference)
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=256)
+def _known_in(directory: str) -> dict[str, str]:
+    """What references mean on the pages of a folder, as they are found out: such pages have the same navigation."""
+    return {}
+
+
 def _quickly(url: str) -> str | None:
-    """A URL in the standard's form where the quick parser is sure of it. The pages of a site name the same ones."""
+    """A URL in the standard's form where the quick parser is sure of it."""
     try:
         written: str = can_ada.parse(url).href
     except ValueError:

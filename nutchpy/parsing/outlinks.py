@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Final, NamedTuple
 
 from nutchpy.conf.layers import Conf
@@ -81,10 +80,11 @@ class OutlinkRules:
         kept = Kept()
         host = host_of(page) or ""
         found = links if isinstance(links, Outlinks) else Outlinks.of(links)
-        leads = found.leads()
-        while chunk := list(islice(leads, self._missing(kept))):
-            verdicts = self._verdicts(page, host, [url for url, _ in chunk])
-            for (_, origin), (url, target, reason) in zip(chunk, verdicts, strict=True):
+        place = 0
+        while leads := found.leads(place, self._stop(place, kept)):
+            place += len(leads)
+            verdicts = self._verdicts(page, host, [url for url, _ in leads])
+            for (_, origin), (url, target, reason) in zip(leads, verdicts, strict=True):
                 if reason is not None:
                     kept.dropped[reason] += 1
                 else:
@@ -92,9 +92,9 @@ class OutlinkRules:
                     kept.hosts.append(target)
         return kept
 
-    def _missing(self, kept: Kept) -> int | None:
-        """How many links may yet be kept; None for any number."""
-        return None if self._most is None else self._most - len(kept.outlinks)
+    def _stop(self, place: int, kept: Kept) -> int | None:
+        """How far links have to be read when all are kept from here on; None for all of them."""
+        return None if self._most is None else place + self._most - len(kept.outlinks)
 
     def target(self, page: str, url: str) -> Verdict:
         """The target of a page's refresh, under the rules for redirects."""
@@ -119,8 +119,8 @@ class OutlinkRules:
 
     def _verdicts(self, page: str, host: str, urls: Sequence[str]) -> list[Verdict]:
         """What becomes of each URL as a link of this page."""
-        own, known = Verdict(page, host, "self"), self._memory()
-        found = [known.get(url) or (own if self._is_place(url, page) else None) for url in urls]
+        own, known, place = Verdict(page, host, "self"), self._memory(), page + "#"
+        found = [own if url.startswith(place) and self._is_place(url, page) else known.get(url) for url in urls]
         if None in found:
             self._learn([url for url, verdict in zip(urls, found, strict=True) if verdict is None])
             found = [verdict or known[url] for url, verdict in zip(urls, found, strict=True)]

@@ -6,6 +6,7 @@ The order is the HTML standard's; detection is asked only when nothing says anyt
 from __future__ import annotations
 
 import codecs
+from functools import lru_cache
 from typing import Final
 
 from nutchpy.core import content_type
@@ -89,6 +90,7 @@ def detect(body: bytes) -> str | None:
     return _CANDIDATES.get(name) if name and guess["confidence"] >= LEAST_CONFIDENCE else None
 
 
+@lru_cache(maxsize=1_024)
 def _from_header(header: str | None) -> str | None:
     parsed = content_type.extract([header]) if header else None
     return labels.whatwg_name(parsed.charset) if parsed and parsed.charset else None

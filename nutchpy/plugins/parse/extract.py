@@ -9,11 +9,11 @@ own text of an element, or of all, is what a reader sees; ``BREAK`` stands where
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from nutchpy.plugins.parse.tree import Action, Attributes, Node, Tree
+from nutchpy.plugins.parse.tree import Action, Node, Tree
 
 BREAK: Final = "\0"
 """A NUL, which HTML's tree construction never leaves in a text."""
@@ -37,7 +37,7 @@ _DESCRIPTORS: Final = re.compile(
 
 Reference = tuple[str, Node, str, str | None, str]
 """A link as written: its tag and element, the reference, its rel, and what stands for it when it has no text."""
-Reader = Callable[["Page", Node, Attributes], Iterable[Reference]]
+Reader = Callable[["Page", Node], Iterable[Reference]]
 """What references an element holds."""
 
 
@@ -100,7 +100,8 @@ class Page:
 
     def inside(self, node: Node) -> str:
         """The text inside an element, on one line."""
-        return " ".join(self.tree.text(node)[: 2 * MAX_ANCHOR].replace(BREAK, " ").split())[:MAX_ANCHOR]
+        text = self.tree.text(node)[: 2 * MAX_ANCHOR]
+        return " ".join(text.replace(BREAK, " ").split())[:MAX_ANCHOR]
 
     def anchor(self, link: Reference) -> str:
         """The text inside a link or, failing that, the alternative text that stands for it."""
@@ -108,12 +109,6 @@ class Page:
         if tag not in _WITH_TEXT:
             return alt
         return self.inside(node) or next(filter(None, map(_alt, self.tree.images(node))), "")
-
-    def references(self) -> Iterator[Reference]:
-        """Each link, those that the settings ignore left out."""
-        attributes_of = self.tree.attributes
-        for read, node in self.links:
-            yield from read(self, node, attributes_of(node))
 
     def in_foreign(self, node: Node) -> bool:
         """Whether an element is inside SVG or MathML."""
@@ -240,18 +235,23 @@ def _form(page: Page, node: Node) -> None:
         page.links.append((_read_form, node))
 
 
-def _read_a(page: Page, node: Node, attributes: Attributes) -> Iterable[Reference]:
+def _read_a(page: Page, node: Node) -> Iterable[Reference]:
+    attributes = page.tree.attributes(node)
     reference = attributes.get("href")
     if reference is None and page.in_foreign(node):
         reference = attributes.get("xlink:href")
+    if reference is not None and "rel" not in attributes:
+        return (("a", node, reference, None, ""),)  # most links
     return _with_rel(page, "a", node, reference, attributes.get("rel"))
 
 
-def _read_link(page: Page, node: Node, attributes: Attributes) -> Iterable[Reference]:
+def _read_link(page: Page, node: Node) -> Iterable[Reference]:
+    attributes = page.tree.attributes(node)
     return _with_rel(page, "link", node, attributes.get("href"), attributes.get("rel"))
 
 
-def _read_area(page: Page, node: Node, attributes: Attributes) -> Iterable[Reference]:
+def _read_area(page: Page, node: Node) -> Iterable[Reference]:
+    attributes = page.tree.attributes(node)
     return _with_rel(page, "area", node, attributes.get("href"), attributes.get("rel"), _alt(attributes))
 
 
@@ -268,7 +268,8 @@ def _with_rel(
 def _sources_of(tag: str) -> Reader:
     """``src``, then each candidate of ``srcset`` that says something new."""
 
-    def read(page: Page, node: Node, attributes: Attributes) -> Iterable[Reference]:
+    def read(page: Page, node: Node) -> Iterable[Reference]:
+        attributes = page.tree.attributes(node)
         src, srcset = attributes.get("src"), attributes.get("srcset")
         found = [src] if src is not None else []
         if srcset:
@@ -280,14 +281,16 @@ def _sources_of(tag: str) -> Reader:
 
 
 def _src_of(tag: str) -> Reader:
-    def read(page: Page, node: Node, attributes: Attributes) -> Iterable[Reference]:
+    def read(page: Page, node: Node) -> Iterable[Reference]:
+        attributes = page.tree.attributes(node)
         src = attributes.get("src")
         return ((tag, node, src, None, ""),) if src is not None else ()
 
     return read
 
 
-def _read_form(page: Page, node: Node, attributes: Attributes) -> Iterable[Reference]:
+def _read_form(page: Page, node: Node) -> Iterable[Reference]:
+    attributes = page.tree.attributes(node)
     action = attributes.get("action")
     posted = (attributes.get("method") or "").strip().lower() == "post"
     return (("form", node, action, None, ""),) if action is not None and not posted else ()

@@ -14,6 +14,7 @@ from typing import Final
 
 HARMLESS_TAGS: Final = 4_096
 """Tags up to which a page is not looked at; all of them open at once cost some 20 ms."""
+_SHORTEST_TAG: Final = 3
 HARMLESS_DEPTH: Final = 1_000
 HARMLESS_LENGTH: Final = 131_072
 _CHUNK: Final = 8_192
@@ -44,7 +45,8 @@ def tamed(html: str, max_depth: int) -> str:
     if len(html) > HARMLESS_LENGTH:
         html = _shortened(html)
     limit = max(HARMLESS_DEPTH, max_depth)
-    if html.count("<") > HARMLESS_TAGS and _may_nest(html) > limit:
+    many = len(html) > _SHORTEST_TAG * HARMLESS_TAGS and html.count("<") > HARMLESS_TAGS
+    if many and _may_nest(html) > limit:
         foreign = _HAS_FOREIGN.search(html) is not None
         if _may_nest(html, _VOID_TAGS_IN_FOREIGN if foreign else _VOID_TAGS) > limit:
             html = _flattened(html, max_depth)

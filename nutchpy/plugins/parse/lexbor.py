@@ -6,19 +6,15 @@ texts never one by one, but as a whole, collected in C.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterable, Mapping
 from itertools import repeat
-from typing import Any, Final
+from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from nutchpy.plugins.parse.extract import APART, BREAK
 from nutchpy.plugins.parse.tree import Action, Attributes
-
-_HIDDEN: Final = re.compile(r"hidden(?<=\shidden)(?=[\s=>/])")
-"""An attribute, perhaps: the search for elements is made only when the source has this."""
 
 
 class LexborBuilder:
@@ -30,15 +26,14 @@ class LexborBuilder:
 
     def tree(self, html: str, utf8: bytes | None = None) -> LexborTree:
         """The tree of a page; building it of the page's bytes saves encoding it."""
-        return LexborTree(LexborHTMLParser(utf8 or html), html, self._actions)
+        return LexborTree(LexborHTMLParser(utf8 or html), self._actions)
 
 
 class LexborTree:
     """See ``tree.Tree``. Nodes live as long as the tree does, in it or taken out of it."""
 
-    def __init__(self, parser: LexborHTMLParser, html: str, actions: Mapping[int, Action]) -> None:
+    def __init__(self, parser: LexborHTMLParser, actions: Mapping[int, Action]) -> None:
         self._parser = parser
-        self._html = html
         self._root = parser.root
         self.lines: list[Any] = []
         self.apart: list[Any] = []
@@ -64,8 +59,9 @@ class LexborTree:
 
     def text(self, node: LexborNode | None = None) -> str:
         """All text inside an element, or of the page."""
-        of = node or self._root
-        return of.text() if of is not None else ""
+        if node is None:
+            node = self._root
+        return node.text() if node is not None else ""
 
     def images(self, node: LexborNode) -> Iterable[Attributes]:
         """The attributes of the images inside an element."""
@@ -73,8 +69,7 @@ class LexborTree:
 
     def hidden(self) -> list[LexborNode]:
         """The elements that have the attribute ``hidden``."""
-        perhaps = _HIDDEN.search(self._html) or "HIDDEN" in self._html
-        return self._parser.css("[hidden]") if perhaps else []
+        return self._parser.css("[hidden]")
 
     def within(self, node: LexborNode) -> set[int]:
         """The identities of the elements inside an element."""

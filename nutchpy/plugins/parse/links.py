@@ -62,14 +62,15 @@ def _percent_each(character: str, encode: Callable[[str], tuple[bytes, int]]) ->
 
 def _leads(page: Page, resolve: Resolver, encoded: Callable[[str], str]) -> Iterator[Lead]:
     previous = None
-    for link in page.references():
-        tag, _, reference, _, _ = link
-        if reference == previous and tag == "a" and not page.anchor(link):
-            continue  # an <a> left open is opened again by the tree builder, around the white space that follows
-        previous = reference
-        url = resolve(reference if reference.isascii() else encoded(reference))
-        if url is not None and url.startswith(_SCHEMES):
-            yield url, link
+    for read, node in page.links:
+        for link in read(page, node):
+            tag, _, reference, _, _ = link
+            if reference == previous and tag == "a" and not page.anchor(link):
+                continue  # an <a> left open is opened again by the tree builder, around the white space that follows
+            previous = reference
+            url = resolve(reference if reference.isascii() else encoded(reference))
+            if url is not None and url.startswith(_SCHEMES):
+                yield url, link
 
 
 def _outlink(page: Page, url: str, link: Reference) -> Outlink:
