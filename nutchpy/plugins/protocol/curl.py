@@ -90,6 +90,8 @@ class CurlTransport:
         self._by_handle[transfer.handle] = transfer
         self._schedule(exchange, deadlines.started)
         self._multi.add_handle(transfer.handle)
+        # It goes out now, and not when all that can be begun at this time have been.
+        self._run_timers()
 
     def new_transfer(self) -> Transfer:
         """A handle more."""
@@ -100,15 +102,10 @@ class CurlTransport:
         for key, events in ready:
             read = pycurl.CSELECT_IN if events & selectors.EVENT_READ else 0
             write = pycurl.CSELECT_OUT if events & selectors.EVENT_WRITE else 0
-            _, running = self._multi.socket_action(key.fd, read | write)
-            if running < len(self._in_flight):
-                # At once: what ended first need not wait for the others to have its delay counted.
-                self._collect(time.monotonic())
+            self._act(key.fd, read | write)
+        if self._timer is not None and self._timer <= time.monotonic():
+            self._run_timers()
         now = time.monotonic()
-        if self._timer is not None and self._timer <= now:
-            self._timer = None
-            self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
-            now = time.monotonic()
         self._collect(now)
         self._expire(now)
         self._let_go_on(now)
@@ -158,6 +155,16 @@ class CurlTransport:
 
     def _set_timer(self, milliseconds: int) -> None:
         self._timer = None if milliseconds < 0 else time.monotonic() + milliseconds / 1000
+
+    def _run_timers(self) -> None:
+        self._timer = None
+        self._act(pycurl.SOCKET_TIMEOUT, 0)
+
+    def _act(self, descriptor: int, events: int) -> None:
+        """Let libcurl work, and take what that completed: what ended first need not wait for others to be noticed."""
+        _, running = self._multi.socket_action(descriptor, events)
+        if running < len(self._in_flight):
+            self._collect(time.monotonic())
 
     def _collect(self, now: float) -> None:
         more = 1
