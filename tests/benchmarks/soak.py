@@ -8,9 +8,9 @@ a process per list; it is ended by fetcher.timelimit.mins. At the end a line per
 first and of the last quarter of the time, and the slope over the last three quarters, an hour. Linux.
 
 Seen in an hour, two workers each, mean MB of each ten minutes of the worse one: curl (76,263 URLs) 186, 181, 182, 179,
-177, 175; requests (37,537 URLs) 173, 178, 179, 184, 181, 184; with fetcher.parse, one list (18,443 URLs), 150, 168, 167,
-166, 159, 161, its parsers 111 from the first half hour on. Threads 39, 72, 39 from the first minute to the last; sockets
-rose with the faults of the moment and fell again.
+177, 175; requests (37,537 URLs) 173, 178, 179, 184, 181, 184; with fetcher.parse, one list (18,443 URLs), 150, 168,
+167, 166, 159, 161, its parsers 111 from the first half hour on. Threads 39, 72, 39 from the first minute to the last;
+sockets rose with the faults of the moment and fell again.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ SETTINGS = {
     "fetcher.exceptions.per.queue.delay": "0",
 }
 ROUNDS = 4
-LONGEST_LIFE = 8.0
+LONGEST_LIFE = 15.0
 """Seconds by which a worker may outlive its parent, on a machine that has other things to do; else it is one or two."""
 
 pytestmark = pytest.mark.slow

@@ -72,12 +72,12 @@ def command(segment: Segment) -> list[str]:
 def started(segment: Segment, server: Server, log: Path, mortal: Mortal) -> subprocess.Popen[Any]:
     """A fetch that is under way, in a process group of its own, as a terminal's foreground job is."""
     with log.open("w") as said:
-        process = mortal(subprocess.Popen(command(segment), stderr=said, start_new_session=True))
+        process = mortal(subprocess.Popen(command(segment), stderr=said, start_new_session=True), 200)
     until(lambda: len(server.requests) > 4)
     return process
 
 
-def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end
@@ -106,7 +106,7 @@ def test_sigusr1_names_the_queues_of_all_processes(tmp_path: Path, server: Serve
     until(asked)
     assert process.poll() is None
     os.killpg(process.pid, signal.SIGTERM)
-    assert process.wait(20) == 5
+    assert process.wait(60) == 5
 
 
 @pytest.mark.parametrize("lists", [1, 2])
@@ -114,9 +114,9 @@ def test_ctrl_c_lets_requests_in_flight_end(tmp_path: Path, server: Server, mort
     segment, log = segment_of(tmp_path / "segments", server, lists), tmp_path / "log"
     process = started(segment, server, log, mortal)
     server.hold(1.0)
-    assert server.held.wait(20)
+    assert server.held.wait(60)
     os.killpg(process.pid, signal.SIGINT)
-    assert process.wait(20) == 5
+    assert process.wait(60) == 5
     server.hold(0.0)
     asked = {head.split()[1].decode() for head in server.requests if b"robots" not in head[:20]}
     found = read_table(segment, "crawl_fetch")
@@ -134,13 +134,13 @@ def test_a_second_ctrl_c_ends_at_once(tmp_path: Path, server: Server, mortal: Mo
     children = psutil.Process(process.pid).children(recursive=True)
     assert len(children) == (lists if lists > 1 else 0)
     server.hold(120.0)
-    assert server.held.wait(20)
+    assert server.held.wait(60)
     os.killpg(process.pid, signal.SIGINT)
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(0.7)
     os.killpg(process.pid, signal.SIGINT)
-    assert process.wait(4) == 5, "fetcher.stop.grace is ten"
-    _, alive = psutil.wait_procs(children, timeout=6)
+    assert process.wait(8) == 5, "fetcher.stop.grace is ten"
+    _, alive = psutil.wait_procs(children, timeout=15)
     assert alive == []
     server.hold(0.0)
     complete(segment)
