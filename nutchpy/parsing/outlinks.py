@@ -168,8 +168,13 @@ class OutlinkRules:
 
 
 def _seen_from(page: str, verdict: Verdict) -> Verdict:
-    """The verdict on a link of this page: one to itself is none."""
-    return verdict._replace(reason="self") if verdict.url == page and verdict.reason is None else verdict
+    """The verdict on a link of this page: one to itself is none, and as in browsers only files lead to files."""
+    if verdict.reason is not None:
+        return verdict
+    if verdict.url == page:
+        return verdict._replace(reason="self")
+    strays = verdict.url.startswith("file:") and not page.startswith("file:")
+    return verdict._replace(reason="to_file") if strays else verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,15 @@ def test_self_links_long_links_and_nonsense_are_dropped(conf: Conf) -> None:
     assert urls(kept(conf, [long], **{"db.max.outlink.length": 6_000})) == [long]
 
 
+def test_only_files_lead_to_files(conf: Conf) -> None:
+    rules = OutlinkRules(conf.with_values({"urlfilter.order": ""}))
+    links = [Outlink("file:///etc/passwd"), Outlink("http://b.test/")]
+    web = rules.keep(PAGE, links)
+    assert (urls(web), dict(web.dropped)) == (["http://b.test/"], {"to_file": 1})
+    assert rules.target(PAGE, "file:///etc/passwd").reason == "to_file"
+    assert urls(rules.keep("file:///home/index.html", links)) == ["file:///etc/passwd", "http://b.test/"]
+
+
 def test_only_valid_links_count_towards_the_limit_and_no_more_are_read(conf: Conf) -> None:
     read: list[int] = []
 
