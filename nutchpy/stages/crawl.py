@@ -32,7 +32,7 @@ from nutchpy.stages.inject import InjectOptions
 from nutchpy.stages.invertlinks import InvertlinksOptions
 from nutchpy.stages.options import Options, argument, flag, setting
 from nutchpy.stages.parse import ParseOptions
-from nutchpy.stages.runner import run_stage
+from nutchpy.stages.runner import described, run_stage
 from nutchpy.stages.unfinished import Unfinished, dedup_is_due, unfinished_segments
 from nutchpy.stages.updatedb import UpdatedbOptions
 from nutchpy.storage import lock
@@ -116,6 +116,8 @@ class _Crawl:
     rounds: int = 0
     resumed: int = 0
     start: float = 0.0
+    label: str = ""
+    """What a stage's line in the log begins with."""
 
     def run(self) -> Outcome:
         """Finish what a killed run left, add the seeds, then go round until all is done or nothing is due."""
@@ -158,14 +160,14 @@ class _Crawl:
     def _announce(self) -> None:
         """Say what this crawl will and will not do."""
         options, conf = self.options, self.ctx.conf
-        levels = f"pages fewer than {options.depth} links from a seed" if options.depth else "pages of any depth"
-        most = (
-            "rounds until nothing is due" if options.rounds == -1 else f"at most {_many(options.rounds or 0, 'round')}"
-        )
-        _log.info("crawl: %s; %s", most, levels)
+        said = [
+            "rounds until nothing is due" if options.rounds == -1 else f"at most {_many(options.rounds or 0, 'round')}",
+            f"pages fewer than {options.depth} links from a seed" if options.depth else "pages of any depth",
+        ]
         if conf.integer("generate.max.count") > 0:
-            each = conf.text("generate.count.mode")
-            _log.info("crawl: at most %d URLs of a %s in a round", conf.integer("generate.max.count"), each)
+            most, each = conf.integer("generate.max.count"), conf.text("generate.count.mode")
+            said.append(f"at most {most} URLs of a {each} in a round")
+        _log.info("crawl: %s; %s", "; ".join(said), described(conf))
         if "domain" in conf.words("urlfilter.order"):
             domains = conf.rules("urlfilter.domain.file", "urlfilter.domain.rules").text.split()
             named = ", ".join(domains[:_NAMED_DOMAINS]) + (", …" if len(domains) > _NAMED_DOMAINS else "")
@@ -174,7 +176,7 @@ class _Crawl:
     def _go_round(self) -> str | None:
         """The rounds; why they ended, when it was for want of work."""
         while self.rounds != self.options.rounds:
-            _log.info("crawl: round %d", self.rounds + 1)
+            self.label = f"round {self.rounds + 1}, "
             try:
                 listed = self._stage("generate", self._generate_options())
             except NothingDue as reason:
@@ -212,11 +214,15 @@ class _Crawl:
         self._stage("dedup", DedupOptions(crawldb=self._crawldb))
 
     def _stage(self, name: str, options: Options, ctx: Context | None = None) -> Outcome:
-        """Run one stage; the crawl ends where a stage does not end well, or a signal came."""
-        outcome = run_stage(name, options, self._now(ctx))
+        """Run one stage, told in one line; the crawl ends where one does not end well, or a signal came.
+
+        What else there is to know of it stands in runs.jsonl.
+        """
+        begin = self.ctx.monotonic()
+        outcome = run_stage(name, options, self._now(ctx), logging.DEBUG)
         self.counters += outcome.counters
-        for line in outcome.summary:
-            _log.info("%s: %s", name, line)
+        said = "; ".join(outcome.summary) or "done"
+        _log.info("%s%s: %s (%.1f s)", self.label, name, said, self.ctx.monotonic() - begin)
         if self.ctx.stop.is_set() or outcome.exit_code == Interrupted.exit_code:
             raise Interrupted(f"stopped by {self.ctx.stop.reason or 'a signal'} after {name}; what was done is kept")
         if outcome.exit_code:

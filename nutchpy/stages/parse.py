@@ -149,7 +149,8 @@ class _Work:
         part.take(number, done.answer)
         self.counters += done.counters
         self._end_if_whole(part)
-        self._progress.update(self.counters.family("parsed"), self._total, "pages parsed")
+        parsed = self.counters.family("parsed")
+        self._progress.update(parsed, self._total, f"{parsed:,} of {self._total:,} pages parsed")
 
     def discard(self) -> None:
         """Leave nothing of the parts that are not whole."""

@@ -31,17 +31,15 @@ RECORDED: Final = frozenset(
 _LONG_AGO: Final = timedelta(days=30)
 
 
-def run_stage(name: str, options: Options, ctx: Context) -> Outcome:
-    """Run the stage that ``options`` belong to; errors pass through, recorded."""
+def run_stage(name: str, options: Options, ctx: Context, level: int = logging.INFO) -> Outcome:
+    """Run the stage that ``options`` belong to; errors pass through, recorded. ``level``: of the lines in the log."""
     ctx = _surroundings(options, ctx)
     settled = options.settled(ctx.conf)
     if name not in RECORDED or not settled.recorded():
         return _run(settled, ctx)
     rules = _rules(ctx.conf)
     _compare_with_last(ctx, rules)
-    _log.info(
-        "%s: start; options %s; conf folder %s; rules %s", name, settled.shown(), _folder(ctx.conf), _brief(rules)
-    )
+    _log.log(level, "%s: start; options %s; %s", name, settled.shown(), described(ctx.conf))
     start = ctx.monotonic()
     record = {
         "stage": name,
@@ -59,9 +57,14 @@ def run_stage(name: str, options: Options, ctx: Context) -> Outcome:
             _append(ctx, {**record, "exit": exit_code(error), "message": str(error)}, seconds)
         raise
     seconds = ctx.monotonic() - start
-    _log.info("%s: end after %.1f s; %s", name, seconds, _counted(outcome))
+    _log.log(level, "%s: end after %.1f s; %s", name, seconds, _counted(outcome))
     _append(ctx, {**record, "exit": outcome.exit_code, "counters": dict(outcome.counters)}, seconds)
     return outcome
+
+
+def described(conf: Conf) -> str:
+    """Where the settings are from, and which rules are in force."""
+    return f"conf folder {_folder(conf)}; rules {_brief(_rules(conf))}"
 
 
 def _surroundings(options: Options, ctx: Context) -> Context:

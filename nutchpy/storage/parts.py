@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +26,7 @@ from nutchpy.storage.schema import SCHEMA_VERSION, Column, Table
 
 _SEGMENT_PART: Final = re.compile(r"part-(\d{5})-(\d{5})(?:-(\d{5}))?\.parquet")
 _BATCH_ROWS: Final = 65_536
+_VERSION: Final = str(SCHEMA_VERSION).encode()
 _DATABASE_PART: Final = re.compile(r"part-(\d{5})(?:-(\d{5}))?\.parquet")
 
 
@@ -218,16 +220,24 @@ def absent_columns(path: Path, table: Table) -> tuple[Column, ...]:
 def _footer(path: Path, table: Table) -> tuple[frozenset[str], int]:
     """Names of a part's columns, and how many rows it has."""
     try:
-        with pq.ParquetFile(path) as file:
+        with pa.OSFile(str(path)) as source, pq.ParquetFile(source) as file:
             schema, metadata = file.schema_arrow, file.metadata
             rows = int(metadata.num_rows)
     except (OSError, pa.ArrowException) as error:
         raise DamagedError(f"{path} cannot be read as Parquet: {error}") from error
-    _check_version(path, metadata.metadata or {})
-    drift = _drift(schema, table)
+    key_values = metadata.metadata or {}
+    if key_values.get(b"nutchpy.schema_version") != _VERSION:
+        _check_version(path, key_values)
+    names, drift = _compared(schema.remove_metadata(), table)
     if drift:
         raise DamagedError(f"{path} is not a part of {table.name}: {'; '.join(drift)}")
-    return frozenset(schema.names), rows
+    return names, rows
+
+
+@lru_cache(maxsize=256)
+def _compared(schema: pa.Schema, table: Table) -> tuple[frozenset[str], Sequence[str]]:
+    """Column names, and where they are not as declared: of the parts of a crawl nearly all have the same schema."""
+    return frozenset(schema.names), _drift(schema, table)
 
 
 def _check_version(path: Path, key_values: dict[bytes, bytes]) -> None:

@@ -77,7 +77,7 @@ class Run:
 
 
 def patient(run: Run, chance: random.Random) -> str:
-    return write(run, chance, ("--wait-lock", "120"), (0,))
+    return write(run, chance, ("--wait-lock", "900"), (0,))
 
 
 def impatient(run: Run, chance: random.Random) -> str:
@@ -95,7 +95,7 @@ def rounds(run: Run, chance: random.Random) -> list[list[str]]:
     number, now = run.number(), datetime.now(UTC)
     pages = [f"http://h{n % 17}.test/{n}" for n in range(number % 7, number % 7 + STEP)]
     folder = run.crawl / "segments"
-    with segments_lock(folder, 120):
+    with segments_lock(folder, 900):
         segment = make_segment(folder, pages, Database(run.crawl / "crawldb", "crawldb"), now)
     rows = [{"url": url, "fetch_time": now, "score": 1.0} for url in pages]
     add_fetch(segment, rows, {url: {"content": b"%d" % number, "fetch_time": now} for url in pages})

@@ -136,7 +136,8 @@ def test_killed_at_random_instants(
 
 
 def give(words: Sequence[str]) -> None:
-    subprocess.run(nutchpy(*words), check=True, capture_output=True)
+    ended = subprocess.run(nutchpy(*words), check=False, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
 
 
 def check(crawl: Path, may: Sequence[State]) -> State:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -284,12 +285,12 @@ def test_killed_before_any_stage_and_run_again(
     assert stages == 13, "inject, and each stage of both rounds, should be one to be killed at"
     count = 0
 
-    def dying(name: str, options: Any, ctx: Context) -> Outcome:
+    def dying(name: str, options: Any, ctx: Context, level: int) -> Outcome:
         nonlocal count
         count += 1
         if count == kill + 1:
             raise _Killed
-        return run_stage(name, options, ctx)
+        return run_stage(name, options, ctx, level)
 
     with monkeypatch.context() as patched:
         patched.setattr(crawl_module, "run_stage", dying)
@@ -305,8 +306,8 @@ def test_a_stop_between_stages_keeps_what_was_done(
 ) -> None:
     stop = Stop()
 
-    def stopping(name: str, options: Any, ctx: Context) -> Outcome:
-        outcome = run_stage(name, options, ctx)
+    def stopping(name: str, options: Any, ctx: Context, level: int) -> Outcome:
+        outcome = run_stage(name, options, ctx, level)
         if name == "generate":
             stop.set("SIGTERM")
         return outcome
@@ -373,7 +374,11 @@ def test_as_cron_runs_it(tmp_path: Path, server: SiteServer, seeds: Path) -> Non
     assert (first.returncode, out) == (0, "")
     assert len(err.splitlines()) == 1, err
     assert "2 rounds" in err
-    assert "round 2" in (folder / "logs" / "nutchpy.log").read_text()
+    log = (folder / "logs" / "nutchpy.log").read_text()
+    rounds = [re.findall(rf"round {number}, (\w+): ", log) for number in (1, 2)]
+    assert rounds == [["generate", "fetch", "parse", "updatedb", "invertlinks", "dedup"]] * 2
+    assert log.count("; rules ") == 1
+    assert len(log.splitlines()) < 20
     assert pages(server) == dict.fromkeys(expected(2), 1)
 
 
