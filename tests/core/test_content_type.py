@@ -32,8 +32,8 @@ def test_serialisation_reads_back(text: str) -> None:
 
 
 def test_long_headers_are_linear() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     for unit in ('"', ",", ';a="', "\\", 'a="\\', ";", "="):
         parse("a/b;" + unit * 100_000)
         extract([unit * 100_000])
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2

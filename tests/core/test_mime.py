@@ -99,9 +99,9 @@ def test_is_binary_knows_utf16() -> None:
 
 @pytest.mark.parametrize("unit", [b"<!---->", b"<?x?>", b"<!DOCTYPE a[]>", b"<!DOCTYPE a[", b"<?xml>", b" <", b"<!--"])
 def test_repeated_prologs_take_no_time(unit: bytes) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     sniff(unit * 400 + b"!")
-    assert time.perf_counter() - start < 0.2
+    assert time.process_time() - start < 0.2
 
 
 @given(st.text(), st.text(), st.binary())

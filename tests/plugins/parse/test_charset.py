@@ -104,7 +104,7 @@ def test_prescan_survives_any_markup(pieces: list[bytes]) -> None:
 
 
 def test_long_rubbish_is_linear() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     for unit in (b"<meta ", b"<meta charset", b"<meta a=", b"<a b='", b"<!--", b"charset ", b"<?xml ", b"<", b"<meta/"):
         charset(None, unit * 50_000)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2

@@ -47,10 +47,10 @@ def test_links_are_bounded() -> None:
 
 
 def test_rubbish_is_linear() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     for unit in ("http://", "http:", "http://a", "http://a.org/)))", "a", ")"):
         list(urls_in(unit * 100_000))
-    assert time.perf_counter() - start < 4
+    assert time.process_time() - start < 4
 
 
 @given(st.binary(max_size=200))

@@ -94,9 +94,9 @@ def test_a_column_has_the_verdicts_of_its_urls() -> None:
 
 def test_a_long_url_is_refused_before_a_costly_rule_sees_it() -> None:
     given = rules("-(a+)+$\n+.", longest=2048)
-    start = time.perf_counter()
+    start = time.process_time()
     assert given.reject("a" * 100_000 + "!") == "length"
-    assert time.perf_counter() - start < 0.1
+    assert time.process_time() - start < 0.1
 
 
 def shipped(**values: str) -> RegexURLFilter:
