@@ -17,8 +17,11 @@ from nutchpy.core.errors import MissingError, UsageError
 from nutchpy.engine.session import require_read_only
 from nutchpy.stages.context import Context, Outcome
 from nutchpy.stages.sql import SqlOptions, run
+from nutchpy.stages.sql.crawl import Crawl
+from nutchpy.storage.parts import PartName
 from nutchpy.storage.runs import append_run
-from nutchpy.testing.crawls import add_fetch, add_parse, make_crawldb, make_linkdb, make_segment
+from nutchpy.storage.schema import SEGMENT_TABLES
+from nutchpy.testing.crawls import NOW, add_fetch, add_parse, add_part, make_crawldb, make_linkdb, make_segment
 
 A, B, C = (b"a" * 16), (b"b" * 16), (b"c" * 16)
 DAY = timedelta(days=1)
@@ -237,3 +240,19 @@ def test_reading_needs_no_right_to_write(crawl: Path) -> None:
         assert ask(crawl, "select count(*) as n from pages") == [{"n": 4}]
     finally:
         crawl.chmod(0o755)
+
+
+@pytest.mark.parametrize("table", SEGMENT_TABLES)
+def test_a_single_query_opens_the_tables_it_names_and_those_behind_views(tmp_path: Path, table: str) -> None:
+    """However a name is written; what it does not name may be empty."""
+    segment = make_segment(tmp_path / "segments", ["http://a.test/"], make_crawldb(tmp_path / "crawldb"))
+    row = {"url": "http://a.test/", **({"fetch_time": NOW, "status": "fetch_gone"} if table == "attempts" else {})}
+    if table != "crawl_generate":  # which is there
+        add_part(segment, table, PartName(0, 0, 0), [row])
+    for name in (table, table.upper(), f'"{table}"'):
+        with Crawl(tmp_path, query=f"select 1 from {name}") as crawl:
+            assert crawl.sql(f"select count(*) as n from {table}").to_pylist() == [{"n": 1}]
+    views = {"crawl_fetch": ["pages", "history"], "parse_data": ["outlinks", "pages"], "attempts": ["history"]}
+    for view in views.get(table, []):
+        with Crawl(tmp_path, query=f"SELECT * FROM {view.title()}") as crawl:
+            assert crawl.sql(f"select count(*) as n from {table}").to_pylist() == [{"n": 1}]

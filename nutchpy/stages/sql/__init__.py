@@ -52,7 +52,7 @@ class SqlOptions(Options):
 def run(options: SqlOptions, ctx: Context) -> Outcome:
     """Open the crawl and run; UsageError for a statement that is wrong or does more than read."""
     limits = Limits(ctx.conf.text("db.memory.limit"), ctx.conf.integer("db.threads"), spill_folder(ctx.conf, None))
-    crawl = Crawl(options.dir, limits, options.unsafe)
+    crawl = Crawl(options.dir, limits, options.unsafe, options.statement if options.init is None else None)
     if options.init is not None:
         return _init(options.init, crawl)
     if options.statement is None:

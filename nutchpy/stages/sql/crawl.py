@@ -23,13 +23,15 @@ DEFAULT_LIMITS = Limits(memory="80%", threads=0, spill=Path(tempfile.gettempdir(
 class Crawl:
     """A crawl opened for reading: every query sees the generations that were current when it was opened.
 
-    Close it (or use ``with``) to let old generations be cleaned up.
+    Close it (or use ``with``) to let old generations be cleaned up. One opened for a ``query`` answers that alone.
     """
 
-    def __init__(self, path: Path, limits: Limits = DEFAULT_LIMITS, unsafe: bool = False) -> None:
+    def __init__(
+        self, path: Path, limits: Limits = DEFAULT_LIMITS, unsafe: bool = False, query: str | None = None
+    ) -> None:
         self.path = require_crawl(path).resolve()
         self._held = ExitStack()
-        views = self.views()
+        views = self.views(query)
         self._session = Session(views, self.path, limits, unsafe)
 
     def sql(self, query: str, **params: Any) -> pa.Table:
@@ -41,11 +43,11 @@ class Crawl:
         """Schema and rows of one SELECT, batch by batch."""
         return self._session.run(query)
 
-    def views(self) -> list[str]:
+    def views(self, query: str | None = None) -> list[str]:
         """The statements that make the views, for the state this crawl was opened at."""
         self._held.enter_context(segments_reading(self.path / "segments"))
         databases = {name: self._hold(Database(self.path / name, name)) for name in DATABASES}
-        return statements(self.path, databases, segments_in(self.path / "segments"))
+        return statements(self.path, databases, segments_in(self.path / "segments"), query)
 
     def close(self) -> None:
         """Let go of files and of the generations held."""

@@ -6,6 +6,7 @@ those of one generation and of the parts that are live now.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
@@ -20,6 +21,7 @@ from nutchpy.storage.segment import Segment
 COMPOSED: Final = ("outlinks", "inlinks", "segments", "pages", "history", "runs")
 DATABASES: Final = ("crawldb", "linkdb")
 
+_WORD: Final = re.compile(r"[a-z_]+")
 _RUN_COLUMNS: Final = {
     "stage": "varchar",
     "start": "timestamp with time zone",
@@ -37,12 +39,27 @@ def generation_of(crawl: Path, table: str) -> Generation | None:
     return Database(crawl / table, table).current_or_none()
 
 
-def statements(crawl: Path, databases: dict[str, Generation | None], segments: Sequence[Segment]) -> list[str]:
-    """CREATE VIEW statements, in order, for one state of a crawl."""
+def statements(
+    crawl: Path, databases: dict[str, Generation | None], segments: Sequence[Segment], query: str | None = None
+) -> list[str]:
+    """CREATE VIEW statements, in order, for one state of a crawl.
+
+    Given the one ``query`` that is going to be asked, segment tables that it cannot touch are left empty: each part of
+    the others has to be looked at, which takes longer than most answers when there are thousands.
+    """
+    wanted = None if query is None else _touched(query)
     views = [_database_view(TABLES[name], generation) for name, generation in databases.items()]
-    views += [_segment_view(TABLES[name], segments) for name in SEGMENT_TABLES]
+    views += [
+        _segment_view(TABLES[name], segments if wanted is None or name in wanted else ()) for name in SEGMENT_TABLES
+    ]
     views += [_segment_states(segments), _run_lines([crawl / name for name in RUNS_FILES])]
     return views + [_composed(name) for name in COMPOSED]
+
+
+def _touched(query: str) -> frozenset[str]:
+    """The words of a query, tables among them, and those of the views whose names are among its words."""
+    words = frozenset(_WORD.findall(query.lower()))
+    return words.union(*(_WORD.findall(_composed(name)) for name in COMPOSED if name in words))
 
 
 def _composed(name: str) -> str:
