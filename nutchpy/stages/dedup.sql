@@ -1,11 +1,18 @@
 -- Rows that hold the same content as a better row. Keys k1 to k4 are compared in turn, the least wins, at last the URL.
-with candidates as (
+with repeated as (
+    select signature, case $group when 'host' then host when 'domain' then domain else '' end as place
+    from crawldb
+    where status in ('db_fetched', 'db_notmodified') and signature is not null
+    group by signature, place
+    having count(*) > 1
+),
+candidates as (
     select
         url,
         host,
         path,
-        signature,
-        case $group when 'host' then host when 'domain' then domain else '' end as place,
+        crawldb.signature,
+        repeated.place,
         -cast(score as double) as by_score,
         -extract(epoch from fetch_time) as by_time,
         -- Characters after percent-decoding: continuation bytes of UTF-8 do not count, other escapes count as one.
@@ -17,13 +24,10 @@ with candidates as (
         regexp_replace(url, '^https?:', '') as address,
         case when url like 'https:%' then 1 else 0 end as secure
     from crawldb
-    where status in ('db_fetched', 'db_notmodified') and signature is not null
-),
-repeated as (
-    select signature, place
-    from candidates
-    group by signature, place
-    having count(*) > 1
+    inner join repeated
+        on repeated.signature = crawldb.signature
+        and repeated.place = case $group when 'host' then host when 'domain' then domain else '' end
+    where status in ('db_fetched', 'db_notmodified')
 ),
 keyed as (
     select
@@ -33,11 +37,6 @@ keyed as (
         case $k3 when 'score' then by_score when 'fetchTime' then by_time when 'urlLength' then by_length end as k3,
         case $k4 when 'score' then by_score when 'fetchTime' then by_time when 'urlLength' then by_length end as k4
     from candidates
-    where exists (
-        select 1
-        from repeated
-        where repeated.signature = candidates.signature and repeated.place = candidates.place
-    )
 ),
 -- An http URL yields to the same address by https, when nothing compared before has told them apart.
 yielding as (
