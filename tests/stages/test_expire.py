@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -146,6 +147,19 @@ def test_expiring_again_and_again(crawl: Path) -> None:
     assert max(counts) <= 8
     assert len(segments_in(crawl / "segments")) <= 12
     assert len(asked(crawl, HISTORY)) == 49
+
+
+def test_disk_use_of_nightly_crawls_is_flat(tmp_path: Path) -> None:
+    """Generations included: what grows is the memory of attempts alone, a few bytes each."""
+    make_crawldb(tmp_path / "crawldb", [A, B, C])
+    chance, sizes = random.Random(1), []
+    for number in range(14):
+        night(tmp_path, number, {url: chance.randbytes(30_000).hex().encode() for url in (A, B, C)})
+        run(tmp_path, at=number, keep_days=2.5)
+        files = {(path.stat().st_ino, path.stat().st_size) for path in tmp_path.rglob("*") if path.is_file()}
+        sizes.append(sum(size for _, size in files))
+    assert sizes[4] > 300_000
+    assert max(sizes[4:]) < 1.25 * min(sizes[4:])
 
 
 def test_versions(crawl: Path) -> None:
