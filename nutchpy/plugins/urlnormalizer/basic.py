@@ -50,7 +50,7 @@ class BasicURLNormalizer:
         self._form = form
         self._trim_dot = trim_dot
         dotted = r"(?![^/:]*\.[:/])" if trim_dot else ""
-        self._plain = re.compile(f"https?://(?![^/]*xn--){dotted}{_PLAIN}").fullmatch
+        self._plain = re.compile(f"https?://{dotted}{_PLAIN}").fullmatch
 
     @classmethod
     def from_conf(cls, conf: Conf) -> Self:
@@ -65,21 +65,20 @@ class BasicURLNormalizer:
 
     def normalize_all(self, urls: Sequence[str], scope: str) -> list[str | None]:
         """``normalize`` over a column."""
-        parse, plain = can_ada.parse, self._plain
+        parse, plain, may_differ = can_ada.parse, self._plain, url_keys.may_differ
         normal: list[str | None] = []
         add = normal.append
         for url in urls:
             try:
                 href = parse(url).href
             except (ValueError, TypeError):
-                add(self._rewritten(url))
+                add(self._rewritten(url, url_keys.href(url)))
                 continue
-            is_plain = plain(href) and href.find("//", 8) < 0 and href.find("/.", 8) < 0
-            add(href if is_plain else self._rewritten(url))
+            is_plain = plain(href) and href.find("//", 8) < 0 and href.find("/.", 8) < 0 and "xn--" not in href
+            add(href if is_plain else self._rewritten(url, url_keys.href(url) if may_differ(href) else href))
         return normal
 
-    def _rewritten(self, url: str) -> str | None:
-        href = url_keys.href(url)
+    def _rewritten(self, url: str, href: str | None) -> str | None:
         parts = Parts.of(href) if href is not None else None
         if parts is None or parts.scheme not in url_keys.CRAWLABLE_SCHEMES:
             return None
