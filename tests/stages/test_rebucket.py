@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from pathlib import Path
 from typing import Any
@@ -133,10 +134,13 @@ def two_rounds(folder: Path, buckets: int, ctx: Context) -> tuple[Any, ...]:
     return (lists, *(read_db(one) for one in databases))
 
 
-def test_equal_results_with_any_buckets_threads_and_memory(tmp_path: Path) -> None:
+def test_equal_results_with_any_buckets_threads_and_memory(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Pairs of settings; with --rounds, whatever the number, all combinations."""
     expected = two_rounds(tmp_path / "1", 1, context(tmp_path, db_threads=2, db_memory_limit="80%"))
     assert len(expected[1]) > 600
     assert {"db_duplicate", "db_gone", "db_fetched", "db_redir_perm"} <= {row["status"] for row in expected[1].values()}
-    for buckets, threads, memory in ((16, 2, "512MB"), (64, 1, "80%")):
+    every = itertools.product((1, 16, 64), (1, 2), ("512MB", "80%"))
+    some = ((1, 1, "512MB"), (16, 2, "512MB"), (64, 1, "80%"))
+    for buckets, threads, memory in every if request.config.getoption("rounds") else some:
         ctx = context(tmp_path, db_threads=threads, db_memory_limit=memory)
-        assert two_rounds(tmp_path / f"{buckets}-{threads}", buckets, ctx) == expected
+        assert two_rounds(tmp_path / f"{buckets}-{threads}-{memory}", buckets, ctx) == expected
