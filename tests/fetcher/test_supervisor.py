@@ -10,6 +10,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -60,8 +61,20 @@ def segment_of(tmp_path: Path, server: SiteServer) -> Segment:
     )
 
 
+def is_worker(process: psutil.Process) -> bool:
+    try:
+        return "nutchpy.fetcher.worker" in process.cmdline()
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return False  # ended while it was looked at
+
+
 def workers() -> list[psutil.Process]:
-    return [p for p in psutil.Process().children() if "nutchpy.fetcher.worker" in " ".join(p.cmdline())]
+    return list(filter(is_worker, psutil.Process().children()))
+
+
+def kill(process: psutil.Process) -> None:
+    with suppress(psutil.NoSuchProcess):
+        process.kill()
 
 
 def supervisor(segment: Segment, stop: Stop, reports: list[FetchStatus], delay: float = 0.05) -> Supervisor:
@@ -85,7 +98,7 @@ def when(condition: object, then: object) -> threading.Thread:
 def test_a_killed_worker_is_begun_again_and_resumes(tmp_path: Path, server: SiteServer) -> None:
     segment = segment_of(tmp_path, server)
     reports: list[FetchStatus] = []
-    killer = when(lambda: len(segment.parts("crawl_fetch")) >= 3, lambda: workers()[0].kill())
+    killer = when(lambda: len(segment.parts("crawl_fetch")) >= 3, lambda: kill(workers()[0]))
     results = supervisor(segment, Stop(), reports).run()
     killer.join()
     fetched = [row["url"] for row in read_table(segment, "crawl_fetch")]
@@ -105,7 +118,7 @@ def test_a_worker_killed_again_and_again_is_an_error(tmp_path: Path, server: Sit
     def kill_all() -> None:
         while not stopped.wait(0.05):
             for worker in workers():
-                worker.kill()
+                kill(worker)
 
     killer = threading.Thread(target=kill_all)
     killer.start()
