@@ -124,6 +124,7 @@ class BucketWriter:
             compression="zstd",
             compression_level=3,
             use_dictionary=list(_with_dictionary(self._table)),
+            write_statistics=["url", *(c.name for c in self._table.columns if not c.varied)],
             store_schema=False,  # it would make every reader's columns dictionaries
         )
         writer.add_key_value_metadata(self._table.key_values)
