@@ -251,7 +251,12 @@ _TABLES: Final = (
             Column("title", pa.string(), "Title of the page."),
             Column("outlinks", OUTLINKS, "Links kept, normalised and filtered, in page order."),
             Column("charset", pa.string(), "Charset the body was read in (WHATWG name).", nullable=True),
-            Column("language", pa.string(), "Declared language.", nullable=True),
+            Column(
+                "language",
+                pa.string(),
+                "Language as the page declares it, else as the language filter finds it.",
+                nullable=True,
+            ),
             Column("content_meta", METADATA, "What fetching said: content type, charset reason.", nullable=True),
             Column(
                 "parse_meta",

@@ -11,6 +11,8 @@ from typing import Final
 
 import webencodings
 
+from nutchpy.plugins.parse.decoders import decoded
+
 _UPPER: Final = frozenset({"utf-8", "utf-16be", "utf-16le", "ibm866", "koi8-r", "koi8-u", "gbk", "euc-jp", "euc-kr"})
 _NAMES: Final[dict[str, str]] = {"big5": "Big5", "shift_jis": "Shift_JIS", "iso-8859-8-i": "ISO-8859-8-I"}
 _BOMS: Final = ((codecs.BOM_UTF8, "UTF-8"), (codecs.BOM_UTF16_LE, "UTF-16LE"), (codecs.BOM_UTF16_BE, "UTF-16BE"))
@@ -34,7 +36,7 @@ def decode(body: bytes, name: str) -> str:
     if name == REPLACEMENT:
         return "\ufffd" if body else ""
     mark = next((mark for mark, of in _BOMS if of == name and body.startswith(mark)), b"")
-    return codec(name).decode(body[len(mark) :], "replace")[0]
+    return decoded(body[len(mark) :], name)
 
 
 def is_whole(text: str) -> bool:
@@ -43,7 +45,7 @@ def is_whole(text: str) -> bool:
 
 
 def codec(name: str) -> codecs.CodecInfo:
-    """The decoder and encoder of a WHATWG encoding."""
+    """Python's codec of a WHATWG encoding, which encodes as the standard does; ``decode`` knows how that decodes."""
     encoding = webencodings.lookup(name)
     if encoding is None:
         raise LookupError(f"{name!r} is no WHATWG encoding")

@@ -108,3 +108,34 @@ def test_long_rubbish_is_linear() -> None:
     for unit in (b"<meta ", b"<meta charset", b"<meta a=", b"<a b='", b"<!--", b"charset ", b"<?xml ", b"<", b"<meta/"):
         charset(None, unit * 50_000)
     assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "text"),
+    [
+        ("windows-1252", b"\x80\x81\x9f", "€\x81Ÿ"),
+        ("windows-874", b"\x81\xa1\xdb", "\x81ก\ufffd"),
+        ("windows-1255", b"\xca\xd9", "\u05ba\ufffd"),
+        ("KOI8-U", b"\xae\xbe\xa4", "ўЎє"),
+        ("GBK", b"\x80\x81\x30\x81\x30", "€\x80"),
+        ("GBK", b"\xff<b", "\ufffd<b"),
+        ("Shift_JIS", b"\x87\x40\x81\x60", "①～"),
+        ("Shift_JIS", b"\x81<b", "\ufffd<b"),
+        ("Shift_JIS", b"\x82\xa0\x82", "あ\ufffd"),
+        ("EUC-JP", b"\xad\xa1\xa1\xc1\xa4\xa2", "①～あ"),
+        ("EUC-JP", b"\xf9\xa1\xfc\xe3", "纊髜"),
+        ("EUC-JP", b"\xa9\xa1<b", "\ufffd<b"),
+        ("EUC-KR", b"\x81\x41\xc9<b", "갂\ufffd<b"),
+        ("Big5", b"\x87\x40\xa4", "\u43f0\ufffd"),
+    ],
+)
+def test_bytes_mean_what_the_encoding_standard_says(name: str, body: bytes, text: str) -> None:
+    assert decode(body, name) == text
+
+
+@given(
+    st.binary(max_size=40), st.sampled_from(["windows-1253", "EUC-JP", "Shift_JIS", "GBK", "gb18030", "EUC-KR", "Big5"])
+)
+def test_any_bytes_decode_and_ascii_stays(body: bytes, name: str) -> None:
+    text = decode(body + b"\0" * 4 + b"<p>", name)
+    assert text.endswith("<p>")
