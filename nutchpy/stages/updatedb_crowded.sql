@@ -21,7 +21,7 @@ select
     url,
     cast(
         case $aggregate
-            when 'sum' then sum(share) filter (where nth <= $max_inlinks)
+            when 'sum' then coalesce(sum(share) filter (where nth <= $max_inlinks), 0)
             when 'max' then max(share)
             when 'min' then min(share) filter (where nth <= $max_inlinks)
         end as double
