@@ -28,6 +28,12 @@ _PLAIN_PLACE: Final = re.compile(r"#[A-Za-z0-9_.~:/?!$&'()*+,;=@-]*").fullmatch
 """A fragment that stays as it is."""
 _IN_FOLDER: Final = re.compile(r"[A-Za-z0-9_./][^:\\\s]*").fullmatch
 """A reference that means the same on all pages of a folder."""
+_NAME: Final = "[A-Za-z0-9_~!$&()*+,;=-][A-Za-z0-9_~!$&()*+,;=.-]*+"
+_REST: Final = rf"(?:/{_NAME})*+/?+(?:\?[A-Za-z0-9_~!$&()*+,;=./?-]++)?+"
+_SETTLED: Final = re.compile(rf"(https?://[^/?#@\\]+)(?=/){_REST}").fullmatch
+"""A web URL whose path and query nobody would write otherwise; its origin is in the first group."""
+_SETTLED_PATH: Final = re.compile(rf"(?=/){_REST}").fullmatch
+_SETTLED_NAME: Final = re.compile(_NAME + _REST).fullmatch
 _REMEMBERED: Final = 4_096
 """References of one folder whose meaning is kept."""
 
@@ -112,7 +118,7 @@ class Resolver:
     plain goes through ``resolve``.
     """
 
-    __slots__ = ("_directory", "_known", "_page", "_prefixes", "base")
+    __slots__ = ("_directory", "_known", "_origin", "_page", "_prefixes", "_settled", "base")
 
     def __init__(self, base: str) -> None:
         self.base = base
@@ -122,9 +128,16 @@ class Resolver:
         page = self._prefixes.get("#", "")
         self._page = page if page and not may_differ(page) else None
         self._known = _known_in(self._directory) if self._prefixes else {}
+        self._settled = settled_host(self._directory) is not None
+        self._origin = self._prefixes.get("/", "")
 
     def __call__(self, reference: str) -> str | None:
         """``reference`` as an absolute URL, or None."""
+        if self._settled:
+            if _SETTLED_PATH(reference):
+                return self._origin + reference
+            if _SETTLED_NAME(reference):
+                return self._directory + reference
         known = self._known.get(reference)
         if known is not None:
             return known
@@ -159,11 +172,28 @@ def _known_in(directory: str) -> dict[str, str]:
 
 def _quickly(url: str) -> str | None:
     """A URL in the standard's form where the quick parser is sure of it."""
+    if settled_host(url) is not None:
+        return url
     try:
         written: str = can_ada.parse(url).href
     except ValueError:
         return None
     return None if may_differ(written) else written
+
+
+def settled_host(url: str) -> str | None:
+    """The host of a web URL that is in the standard's form and in ours, when a glance tells; else None.
+
+    Most links are such, and most have an origin that was seen before: they need no parser.
+    """
+    found = _SETTLED(url)
+    return _settled_origin(found[1]) if found is not None else None
+
+
+@lru_cache(maxsize=4_096)
+def _settled_origin(origin: str) -> str | None:
+    """Its host, when the origin is in the standard's form; no ``xn--`` labels, which may be written in two ways."""
+    return host_of(origin) if "xn--" not in origin and href(origin) == f"{origin}/" else None
 
 
 def _prefixes(base: Url) -> dict[str, str]:
@@ -185,6 +215,8 @@ def parse(url: str) -> Url | None:
 
 def host_of(url: str) -> str | None:
     """The lower-case ASCII host (IPv6 in brackets), no port; ``""`` for ``file:``; None when the URL does not parse."""
+    if settled := settled_host(url):
+        return settled
     try:
         host: str = can_ada.parse(url).hostname
     except (ValueError, TypeError):

@@ -148,7 +148,7 @@ class OutlinkRules:
     def _learn(self, urls: Sequence[str]) -> None:
         """Find out about URLs, and remember it. Those that differ in a fragment nobody looks at are one."""
         known, longest = self._known, self._longest if self._fragments_ignored else -1
-        bare = {url: url.partition("#")[0] if len(url) <= longest else url for url in urls}
+        bare = {url: url.partition("#")[0] if "#" in url and len(url) <= longest else url for url in urls}
         new = [url for url in dict.fromkeys(bare.values()) if url not in known]
         known.update(zip(new, self._judged(new, "outlink"), strict=True))
         known.update((url, known[form]) for url, form in bare.items())
@@ -157,14 +157,14 @@ class OutlinkRules:
         """What becomes of URLs by themselves."""
         wanted = [url for url in urls if len(url) <= self._longest]
         forms = self._normalizers.normalize_all(wanted, scope) if self._normalizers is not None else wanted
-        known = {form: host for form in forms if form is not None and (host := host_of(form)) is not None}
-        reasons = self._filters.reject_all(list(known)) if self._filters is not None else [None] * len(known)
-        verdicts = {form: Verdict(form, known[form], reason) for form, reason in zip(known, reasons, strict=True)}
-        found = {
-            url: verdicts.get(form or "") or Verdict(url, "", "malformed")
+        hosts = {form: host for form in forms if form is not None and (host := host_of(form)) is not None}
+        reasons = self._filters.reject_all(list(hosts)) if self._filters is not None else [None] * len(hosts)
+        reason_of = dict(zip(hosts, reasons, strict=True))
+        verdicts = {
+            url: Verdict(form, hosts[form], reason_of[form]) if form in hosts else Verdict(url, "", "malformed")
             for url, form in zip(wanted, forms, strict=True)
         }
-        return [found.get(url) or Verdict(url, "", "too_long") for url in urls]
+        return [verdicts.get(url) or Verdict(url, "", "too_long") for url in urls]
 
 
 def _seen_from(page: str, verdict: Verdict) -> Verdict:

@@ -95,8 +95,8 @@ class Page:
     @property
     def text(self) -> str:
         """What is shown: white space collapsed, a line per block, empty lines left out."""
-        lines = self.tree.text().split(BREAK)
-        return "\n".join([" ".join(line.split()) for line in lines if line and not line.isspace()])
+        words = map(str.split, self.tree.text().split(BREAK))
+        return "\n".join(map(" ".join, filter(None, words)))
 
     def inside(self, node: Node) -> str:
         """The text inside an element, on one line."""

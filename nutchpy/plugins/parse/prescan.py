@@ -51,10 +51,12 @@ def xml_encoding(body: bytes) -> str | None:
 
 def _late(body: bytes) -> str | None:
     head = body[:LATE_BYTES]
-    return _declared(head) if len(body) > PRESCAN_BYTES and _CHARSET.search(head) else None
+    return _declared(head) if len(body) > PRESCAN_BYTES and b"charset" in head.lower() else None
 
 
 def _declared(head: bytes) -> str | None:
+    if b"<meta" not in head.lower():
+        return None
     try:
         return next(filter(None, map(_meta_encoding, _metas(head))), None)
     except _OutOfBytes:

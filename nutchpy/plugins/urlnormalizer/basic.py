@@ -49,6 +49,7 @@ class BasicURLNormalizer:
     def __init__(self, form: HostForm | None = None, *, trim_dot: bool = False) -> None:
         self._form = form
         self._trim_dot = trim_dot
+        self._settled = _never if trim_dot else url_keys.settled_host
         dotted = r"(?![^/:]*\.[:/])" if trim_dot else ""
         self._plain = re.compile(f"https?://{dotted}{_PLAIN}").fullmatch
 
@@ -65,10 +66,13 @@ class BasicURLNormalizer:
 
     def normalize_all(self, urls: Sequence[str], scope: str) -> list[str | None]:
         """``normalize`` over a column."""
-        parse, plain, may_differ = can_ada.parse, self._plain, url_keys.may_differ
+        parse, plain, may_differ, settled = can_ada.parse, self._plain, url_keys.may_differ, self._settled
         normal: list[str | None] = []
         add = normal.append
         for url in urls:
+            if settled(url):
+                add(url)
+                continue
             try:
                 href = parse(url).href
             except (ValueError, TypeError):
@@ -93,6 +97,10 @@ class BasicURLNormalizer:
         if self._form is not None and "xn--" in ascii_host:
             host = self._form(written_host(url), ascii_host)
         return _trimmed(host) if self._trim_dot and host and host.endswith(".") else host
+
+
+def _never(url: str) -> None:
+    return None
 
 
 def _trimmed(host: str) -> str | None:
