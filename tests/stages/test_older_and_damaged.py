@@ -107,6 +107,7 @@ def test_a_part_without_a_column_it_must_have_is_damaged(tmp_path: Path) -> None
     made(tmp_path)
     part = Database(tmp_path / "crawldb", "crawldb").current().parts[0]
     make_older(part, "crawldb", "status")
+    sign(Database(tmp_path / "crawldb", "crawldb"))
     with pytest.raises(DamagedError, match=f"{part} is not a part of crawldb: column status is None"):
         readdb(ReadDbOptions(tmp_path / "crawldb", stats=True), context(tmp_path))
 
