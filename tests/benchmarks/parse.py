@@ -1,6 +1,6 @@
 """Parsing: pages per CPU second, beside the bare tree builder, BeautifulSoup and Scrapy's LinkExtractor. Run by hand.
 
-    python tests/benchmarks/parse.py [FOLDER OF HTML FILES] [PAGES] [PYTHON THAT HAS SCRAPY]
+    python tests/benchmarks/parse.py --folder /usr/share/doc/python3/html --scrapy /opt/scrapy/bin/python
 
 Without a folder, pages are generated that look like documentation: some 25 KB, 400 elements, 100 links. Every figure
 is CPU time, user and system, the best of three rounds, and the rounds take turns, so that a busy machine is busy for
@@ -10,6 +10,7 @@ again in a line of their own, measured with a segment of one page.
 
 from __future__ import annotations
 
+import argparse
 import gc
 import random
 import resource
@@ -152,9 +153,20 @@ def works(pages: list[Content], place: Path, scrapy: str | None) -> dict[str, Ca
     return found
 
 
-def main(folder: str | None = None, count: str = "1000", scrapy: str | None = None) -> None:
+def options() -> argparse.Namespace:
+    """What is parsed, and beside whom."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, help="of HTML files, searched with all below it")
+    parser.add_argument("--pages", type=int, default=1000, help="at most")
+    parser.add_argument("--scrapy", help="a Python that has Scrapy")
+    return parser.parse_args()
+
+
+def main(folder: Path | None, count: int, scrapy: str | None) -> None:
     """Print the table."""
-    bodies = read(Path(folder), int(count)) if folder else generated(int(count))
+    bodies = read(folder, count) if folder else generated(count)
+    if not bodies:
+        raise SystemExit(f"no HTML files in {folder}")
     urls = [f"http://docs.test/dir/{number}.html" for number in range(len(bodies))]
     pages = [Content(url, url, "text/html", [], body, NOW) for url, body in zip(urls, bodies, strict=True)]
     size = sum(map(len, bodies)) / len(bodies) / 1024
@@ -170,5 +182,6 @@ def main(folder: str | None = None, count: str = "1000", scrapy: str | None = No
 
 if __name__ == "__main__":
     began = time.monotonic()
-    main(*sys.argv[1:])
+    asked = options()
+    main(asked.folder, asked.pages, asked.scrapy)
     print(f"({time.monotonic() - began:.0f} s)")
