@@ -21,6 +21,7 @@ from nutchpy.core.errors import Interrupted
 from nutchpy.stages.context import Stop
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_AT_ONCE: Final = b"nutchpy: ended at once; what was published is kept, the same command does the rest\n"
 
 _LOOK: Final = 0.5
 """Seconds between two looks at the parent."""
@@ -33,6 +34,7 @@ def caught(stop: Stop) -> Iterator[None]:
     def handler(number: int, _: FrameType | None) -> None:
         name = signal.Signals(number).name
         if stop.reason is not None and number == signal.SIGINT:
+            os.write(2, _AT_ONCE)
             os._exit(Interrupted.exit_code)  # what is published is whole; workers end with the pipe to their parent
         stop.set(name)
         if not stop.watched:

@@ -19,6 +19,29 @@ from nutchpy.fetcher.rows import QUEUE_COLUMN
 from nutchpy.fetcher.sink import Deferral
 
 _BYTES_PER_KBIT: Final = 125
+_LEAST: Final = {
+    "fetcher.threads.fetch": 1,
+    "fetcher.threads.per.queue": 1,
+    "fetcher.queue.depth.multiplier": 1,
+    "fetcher.queue.lookahead": 0,
+    "fetcher.server.delay": 0,
+    "fetcher.server.min.delay": 0,
+    "fetcher.processes": 0,
+    "fetcher.stop.grace": 0,
+    "fetcher.threads.timeout.divisor": 1,
+    "fetcher.dns.threads": 1,
+    "http.timeout": 1,
+}
+"""Below these a fetch would stand still, or make no sense."""
+
+
+def check(conf: Conf) -> None:
+    """ConfigError when a number is one that no fetch can work with, or the crawler has no name."""
+    agent_name(conf)
+    for name, least in _LEAST.items():
+        value = conf[name]
+        if not (isinstance(value, (int, float)) and value >= least):  # nor is nan
+            raise ConfigError(f"{name} is {value}; it must be at least {least}")
 
 
 def queue_mode(conf: Conf) -> str:
@@ -120,8 +143,8 @@ def hung_seconds(conf: Conf) -> float:
 
 def _limits(conf: Conf) -> QueueLimits:
     return QueueLimits(
-        delay=conf.number("fetcher.server.delay"),
-        min_delay=conf.number("fetcher.server.min.delay"),
+        delay=max(0.0, conf.number("fetcher.server.delay")),
+        min_delay=max(0.0, conf.number("fetcher.server.min.delay")),
         parallel=max(1, conf.integer("fetcher.threads.per.queue")),
         robots_floor=conf.number("fetcher.min.crawl.delay"),
         robots_ceiling=conf.number("fetcher.max.crawl.delay"),

@@ -86,7 +86,7 @@ class FetchOptions(Options):
 
 def run(options: FetchOptions, ctx: Context) -> Outcome:
     """Fetch what the segment still has to be fetched."""
-    settings.agent_name(ctx.conf)
+    settings.check(ctx.conf)
     if options.single:
         return fetch_urls.run([str(options.segment), *options.urls], ctx, head=options.head, body=options.body)
     if options.urls or options.head or options.body:

@@ -48,13 +48,13 @@ def _lines(fetched: Sequence[Fetched], shown: Sequence[Row], *, head: bool, body
         if not (head or body):
             yield from _in_words(row, content)
         elif content is None:
-            yield f"{row['url']}: {row['protocol_status']} {row['message'] or ''}".rstrip()
+            yield _visible(f"{row['url']}: {row['protocol_status']} {row['message'] or ''}".rstrip())
 
 
 def _in_words(row: Row, content: Row | None) -> Iterator[str]:
-    yield from (f"{name}: {value}" for name, value in row.items() if value is not None)
+    yield from (_visible(f"{name}: {value}") for name, value in row.items() if value is not None)
     if content is not None:
-        yield from (f"  {name}: {value}" for name, value in content["headers"])
+        yield from (_visible(f"  {_whole(name)}: {_whole(value)}") for name, value in content["headers"])
         yield f"content: {len(content['content'])} bytes (--head and --body print what they are)"
     yield ""
 
@@ -77,10 +77,10 @@ def _content(content: Row | None) -> dict[str, Any] | None:
         stored = {"text": body.decode("utf-8")}
     except UnicodeDecodeError:
         stored = {"base64": base64.b64encode(body).decode()}
-    heads = {name: _text(content[name] or b"") for name in ("request_head", "response_head")}
+    heads = {name: _readable(content[name] or b"") for name in ("request_head", "response_head")}
     return {
         "content_type": content["content_type"],
-        "headers": [list(pair) for pair in content["headers"]],
+        "headers": [[_whole(name), _whole(value)] for name, value in content["headers"]],
         "truncated": content["truncated"],
         **heads,
         **stored,
@@ -90,3 +90,29 @@ def _content(content: Row | None) -> dict[str, Any] | None:
 def _text(data: bytes) -> str:
     """Bytes that stdout turns back into the same."""
     return data.decode("utf-8", "surrogateescape")
+
+
+def _readable(data: bytes) -> str:
+    """Bytes of a head as the text they most likely are."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def _whole(text: str) -> str:
+    """A text that was made of bytes which are no UTF-8, as what they most likely are."""
+    return text if text.isascii() else _readable(text.encode("utf-8", "surrogateescape"))
+
+
+def _visible(text: str) -> str:
+    """A server's control characters do nothing to a terminal."""
+    return (
+        text
+        if text.isprintable()
+        else "".join(c if c >= " " and not "\x7f" <= c <= "\x9f" else _escaped(c) for c in text)
+    )
+
+
+def _escaped(control: str) -> str:
+    return "\t" if control == "\t" else f"\\x{ord(control):02x}"

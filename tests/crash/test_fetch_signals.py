@@ -140,6 +140,7 @@ def test_a_second_ctrl_c_ends_at_once(tmp_path: Path, server: Server, mortal: Mo
         process.wait(0.7)
     os.killpg(process.pid, signal.SIGINT)
     assert process.wait(8) == 5, "fetcher.stop.grace is ten"
+    assert "what was published is kept" in log.read_text()
     _, alive = psutil.wait_procs(children, timeout=15)
     assert alive == []
     server.hold(0.0)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import gzip
+import json
+import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -13,7 +15,7 @@ from typing import Any
 import pytest
 
 from nutchpy.conf.layers import defaults
-from nutchpy.core.errors import UsageError
+from nutchpy.core.errors import ConfigError, UsageError
 from nutchpy.stages.context import Context, Outcome
 from nutchpy.stages.fetch import FetchOptions
 from nutchpy.stages.runner import run_stage
@@ -93,6 +95,40 @@ def test_bytes_that_are_no_text() -> None:
     assert base64.b64decode(as_sent[""]["content"]["base64"]) == packed
     assert decoded[""]["content"]["text"] == "text"
     assert line.encode("utf-8", "surrogateescape") == packed
+
+
+@pytest.mark.parametrize("transport", ["curl", "requests"])
+def test_what_a_server_says_does_nothing_to_a_terminal(transport: str) -> None:
+    odd = b"X-Lat: caf\xe9\r\nX-Utf: caf\xc3\xa9\r\nX-E: \x1b[31mred\x1b]0;t\x07\r\n"
+    head = b"HTTP/1.1 200 OK\r\n" + odd + b"Content-Length: 2\r\n\r\nhi"
+    values: dict[str, Any] = {"protocol__http": transport, "http__robot__rules__allowlist": "127.0.0.1"}
+    with RawServer([Send(head)]) as raw:
+        words = list(fetch(raw.url("/"), **values).lines)
+        row = objects(fetch(raw.url("/"), **values))[""]
+    assert "  X-Lat: café" in words
+    assert "  X-Utf: café" in words
+    assert "  X-E: \\x1b[31mred\\x1b]0;t\\x07" in words
+    assert all(line.isprintable() for line in words)
+    assert ["X-Lat", "café"] in row["content"]["headers"]
+    json.dumps(row["content"], ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("fetcher.threads.fetch", 0),
+        ("fetcher.threads.fetch", -1),
+        ("fetcher.threads.per.queue", 0),
+        ("fetcher.queue.depth.multiplier", 0),
+        ("fetcher.dns.threads", 0),
+        ("fetcher.server.delay", -3.0),
+        ("fetcher.server.delay", math.nan),
+    ],
+)
+def test_numbers_that_no_fetch_can_work_with(server: SiteServer, setting: str, value: float) -> None:
+    with pytest.raises(ConfigError, match=f"{setting} is {value}; it must be at least"):
+        fetch(server.url("/"), **{setting.replace(".", "__"): value})
+    assert server.log.paths() == []
 
 
 def test_no_crawl_is_touched(server: SiteServer, tmp_path: Path) -> None:
