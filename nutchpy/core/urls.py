@@ -190,10 +190,14 @@ def settled_host(url: str) -> str | None:
     return _settled_origin(found[1]) if found is not None else None
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=1 << 16)
 def _settled_origin(origin: str) -> str | None:
     """Its host, when the origin is in the standard's form; no ``xn--`` labels, which may be written in two ways."""
-    return host_of(origin) if "xn--" not in origin and href(origin) == f"{origin}/" else None
+    try:
+        parsed: Url = can_ada.parse(origin)
+    except (ValueError, TypeError):
+        return None
+    return parsed.hostname if parsed.href == f"{origin}/" and "xn--" not in origin else None
 
 
 def _prefixes(base: Url) -> dict[str, str]:
