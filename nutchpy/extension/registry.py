@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib import import_module, resources
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from typing import Any, Final
 
 from nutchpy.conf.layers import Conf
@@ -54,6 +54,7 @@ def points() -> list[str]:
 def forget() -> None:
     """Look again at what is installed, at the next question; for programs that install while they run."""
     _entries.cache_clear()
+    _installed.cache_clear()
 
 
 def require_point(name: str) -> str:
@@ -106,12 +107,18 @@ def plugin_defaults(conf: Conf) -> dict[str, Mapping[str, Any]]:
 def _entries(point: str) -> dict[str, EntryPoint]:
     """All entry points of a group. The same name from two distributions is an error, never an override."""
     found: dict[str, EntryPoint] = {}
-    for entry in entry_points(group=f"nutchpy.{point}"):
+    for entry in _installed().select(group=f"nutchpy.{point}"):
         if entry.name in found:
             both = " and ".join(sorted((_distribution(found[entry.name]), _distribution(entry))))
             raise PluginError(f"{point} plugin {entry.name!r} is provided twice, by {both}; uninstall one")
         found[entry.name] = entry
     return found
+
+
+@lru_cache(maxsize=1)
+def _installed() -> EntryPoints:
+    """What all distributions offer: every file of theirs is read for it, so it is asked once, not once a point."""
+    return entry_points()
 
 
 def _entry(point: str, name: str) -> EntryPoint:
