@@ -8,7 +8,11 @@ Decisions, where sources differ:
 - Percent-encoding is normalised on both sides (RFC 9309 §2.2.2), so ``/%62ar`` and ``/bar``, ``/ö`` and ``/%C3%B6``
   are one path; ``%2F`` and ``/`` in a path are not. Google's own matcher compares the text as it stands.
 - Of several agent names the first that the file names wins; its groups are merged; ``*`` is for when none is named.
-- Crawl-delay is no RFC directive: it does not close a list of ``User-agent`` lines, and of several the longest counts.
+- A ``User-agent`` line may name several, with blanks, commas or the like between them; each is addressed, as in Nutch.
+- Crawl-delay is no RFC directive: it does not close a list of ``User-agent`` lines. It is for those of its group that
+  stand above it, and of several for one name the shortest counts, as in Nutch.
+- ``/robots.txt`` itself is always allowed (RFC 9309 §2.2.2).
+- An HTML page that holds directives is read without its tags, as in Nutch.
 - A last line cut by the size limit is dropped: half a ``Disallow`` forbids too much.
 """
 
@@ -27,12 +31,21 @@ MAX_CRAWL_DELAY: Final = 1e9
 
 _LINE_LIMIT: Final = 2083 * 8 - 1
 _WHITE: Final = b" \t"
-_AGENT_KEYS: Final = ("user-agent", "useragent", "user agent")
-_DISALLOW_KEYS: Final = ("disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw")
+_AGENT_KEYS: Final = ("user-agent", "useragent", "user agent", "useg-agent", "ser-agent")
+_DISALLOW_KEYS: Final = (
+    *("disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"),
+    *("desallow", "dssalow", "dsallow"),
+)
 _SITEMAP_KEYS: Final = ("sitemap", "site-map")
 _DELAY_KEYS: Final = ("crawl-delay", "crawldelay", "crawl delay", "crawl_delay")
 _TOKEN: Final = re.compile(r"[A-Za-z_-]*")
 _RAW_TOKEN: Final = re.compile(r"[^\s/]*")
+_PRODUCT: Final = re.compile(r"[^\s/();,]+(?=/)")
+_SITEMAP_LINE: Final = re.compile(rb"site-?map[ \t]+https?:", re.IGNORECASE)
+_BETWEEN_NAMES: Final = re.compile(r"[\s,;()]+")
+_HTML: Final = re.compile(rb"<(?:html|head|body)\s*>", re.IGNORECASE)
+_TAG_OF_HTML: Final = re.compile(rb"<[^<>\r\n]+>")
+_ITSELF: Final = "/robots.txt"
 _SECONDS: Final = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(?:\s*s(?:ec(?:ond)?s?)?)?", re.ASCII | re.IGNORECASE)
 
 Policy = Literal["parse", "allow_all", "deny_all", "defer"]
@@ -75,8 +88,18 @@ class Group:
 
     agents: list[str]
     rules: list[Rule]
-    crawl_delay: float | None = None
+    delays: list[tuple[int, float]] = field(default_factory=list)
+    """Each Crawl-delay, and how many of the agents stand above it."""
     closed: bool = False
+
+    def addresses(self, token: str) -> bool:
+        """Whether it is for that agent."""
+        return any(token in _agent_tokens(name) for name in self.agents)
+
+    def delays_of(self, token: str) -> list[float]:
+        """The Crawl-delays below that agent's name, which is one of its agents."""
+        first = next(number for number, name in enumerate(self.agents) if token in _agent_tokens(name))
+        return [seconds for above, seconds in self.delays if above > first]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +130,8 @@ class Robots:
         """Whether ``agents`` may fetch ``url``, with the group, line and rule that say so."""
         rules = self.ruleset(agents)
         path = spellings_of_path(url)
-        won = next((rule for rule in rules.rules if rule.pattern.matches(path)), None)
+        ruled = () if path.plain == _ITSELF else rules.rules
+        won = next((rule for rule in ruled if rule.pattern.matches(path)), None)
         return RobotsVerdict(
             allowed=won is None or won.allow,
             group=rules.group,
@@ -120,17 +144,17 @@ class Robots:
     def _select(self, agents: tuple[str, ...]) -> Ruleset:
         named = {token for group in self.groups for name in group.agents for token in _agent_tokens(name)}
         for agent in agents:
-            token = agent.partition("/")[0].strip().lower()
-            if token in named and token != "*":
-                return self._merge(agent, token)
+            for token in _our_tokens(agent):
+                if token in named and token != "*":
+                    return self._merge(agent, token)
         return self._merge("*", "*") if "*" in named else Ruleset(None)
 
     def _merge(self, agent: str, token: str) -> Ruleset:
-        groups = [group for group in self.groups if any(token in _agent_tokens(name) for name in group.agents)]
+        groups = [group for group in self.groups if group.addresses(token)]
         rules = [rule for group in groups for rule in group.rules]
         rules.sort(key=lambda rule: (-rule.octets, not rule.allow, rule.line))
-        delays = [group.crawl_delay for group in groups if group.crawl_delay is not None]
-        return Ruleset(agent, tuple(rules), max(delays, default=None))
+        delays = [seconds for group in groups for seconds in group.delays_of(token)]
+        return Ruleset(agent, tuple(rules), min(delays, default=None))
 
 
 def parse(body: bytes) -> Robots:
@@ -190,8 +214,8 @@ class _Builder:
     def _delay(self, value: str) -> None:
         match = _SECONDS.fullmatch(value)
         if self.groups and match:
-            delay = min(float(match[1]), MAX_CRAWL_DELAY)
-            self.groups[-1].crawl_delay = max(delay, self.groups[-1].crawl_delay or 0.0)
+            group = self.groups[-1]
+            group.delays.append((len(group.agents), min(float(match[1]), MAX_CRAWL_DELAY)))
 
 
 def _text(body: bytes) -> bytes:
@@ -201,7 +225,7 @@ def _text(body: bytes) -> bytes:
         cut = body[:SIZE_LIMIT]
         end = max(cut.rfind(b"\n"), cut.rfind(b"\r"))
         body = cut[: end + 1] if end >= 0 else cut
-    return _without_bom(body)
+    return _TAG_OF_HTML.sub(b"", body) if _HTML.search(body) else _without_bom(body)
 
 
 def _without_bom(body: bytes) -> bytes:
@@ -217,10 +241,10 @@ def _lines(text: bytes) -> Iterator[bytes]:
 
 
 def _key_and_value(line: bytes) -> tuple[str, bytes] | None:
-    """Split ``key: value``; a missing colon passes when exactly two words stand on the line."""
+    """Split ``key: value``; a missing colon passes when two words stand on the line, as in ``Sitemap http:…``."""
     line = line.partition(b"#")[0].partition(b"\0")[0].strip()
     key, colon, value = line.partition(b":")
-    if not colon:
+    if not colon or (value.startswith(b"//") and _SITEMAP_LINE.match(line)):
         words = line.replace(b"\t", b" ").split(b" ")
         parts = [word for word in words if word]
         if len(parts) != 2:
@@ -245,10 +269,17 @@ def _rule(allow: bool, number: int, pattern: bytes, text: bytes) -> Rule:
 
 
 def _agent_tokens(name: str) -> set[str]:
-    """The names a ``User-agent`` value answers to: the RFC's product token, and the whole word (``MJ12bot``)."""
+    """The names a ``User-agent`` value answers to: each word's product token by the RFC, and the word (``MJ12bot``)."""
     if name[:1] == "*" and (len(name) == 1 or name[1].isspace()):
         return {"*"}
-    return {_match(_TOKEN, name), _match(_RAW_TOKEN, name)} - {"", "*"}
+    words = _BETWEEN_NAMES.split(name)
+    return {_match(token, word) for word in words for token in (_TOKEN, _RAW_TOKEN)} - {"", "*"}
+
+
+def _our_tokens(agent: str) -> list[str]:
+    """The names that we answer to: what stands before a version, and each product of a whole ``User-Agent`` header."""
+    names = [agent.partition("/")[0].strip(), *_PRODUCT.findall(agent)]
+    return list(dict.fromkeys(name.lower() for name in names))
 
 
 def _match(token: re.Pattern[str], name: str) -> str:

@@ -147,11 +147,49 @@ def test_crawl_delay(value: str, delay: float | None) -> None:
     assert parsed.verdict("http://h.example/", ["b"]).crawl_delay == delay
 
 
-def test_crawl_delay_belongs_to_its_group_and_the_longest_counts() -> None:
+def test_a_crawl_delay_is_for_the_agents_above_it_and_the_shortest_counts() -> None:
     body = b"User-agent: a\nCrawl-delay: 3\nUser-agent: b\nDisallow: /x\nCrawl-delay: 7\n\nUser-agent: *\nDisallow: /"
     parsed = parse(body)
-    delays = [parsed.verdict("http://h.example/", [name]).crawl_delay for name in ("a", "b", "c")]
-    assert delays == [7.0, 7.0, None]
+    verdicts = [parsed.verdict("http://h.example/x", [name]) for name in ("a", "b", "c")]
+    assert [verdict.crawl_delay for verdict in verdicts] == [3.0, 7.0, None]
+    assert [verdict.rule for verdict in verdicts] == ["Disallow: /x", "Disallow: /x", "Disallow: /"]
+
+
+def test_many_agents_and_many_delays_take_linear_time() -> None:
+    body = b"User-agent: a\n" * 17_000 + b"Crawl-delay: 2\n" * 17_000
+    started = time.process_time()
+    assert parse(body).verdict("http://h.example/", ["a"]).crawl_delay == 2.0
+    assert time.process_time() - started < 2
+
+
+def test_robots_txt_itself_is_always_allowed() -> None:
+    parsed = parse(b"User-agent: *\nDisallow: /\n")
+    assert parsed.verdict("http://h.example/robots.txt", ["b"]) == RobotsVerdict(allowed=True, group="*")
+    assert not parsed.verdict("http://h.example/robots.txt.bak", ["b"]).allowed
+
+
+@pytest.mark.parametrize("line", ["Alpha, Beta,Gamma", "Alpha Beta/2.0 Gamma", "Mozilla/5.0 (alpha; Beta) gamma"])
+def test_a_line_may_name_several_agents(line: str) -> None:
+    parsed = parse(f"User-agent: {line}\nDisallow: /x\n".encode())
+    allowed = {name: parsed.verdict("http://h.example/x", [name]).allowed for name in ("beta", "gamma", "delta")}
+    assert allowed == {"beta": False, "gamma": False, "delta": True}
+
+
+@pytest.mark.parametrize("agent", ["Wanderer/2.1", "Mozilla/5.0 (compatible; Wanderer/2.1; +http://w.example/)"])
+def test_an_agent_may_be_given_as_its_header(agent: str) -> None:
+    parsed = parse(b"User-agent: wanderer\nDisallow: /x\n")
+    assert not parsed.verdict("http://h.example/x", [agent]).allowed
+
+
+def test_html_around_directives_is_taken_off() -> None:
+    page = b"<html>\n<body>\nUser-agent: a<br>\nDisallow: /x<br>\nCrawl-delay: 4<br>\n</body></html>"
+    verdict = parse(page).verdict("http://h.example/x/y", ["a"])
+    assert (verdict.rule, verdict.line, verdict.crawl_delay) == ("Disallow: /x", 4, 4.0)
+
+
+def test_a_sitemap_line_may_lack_its_colon() -> None:
+    parsed = parse(b"Sitemap https://h.example/s.xml\nSitemap index: see //h.example/t.xml\n")
+    assert parsed.sitemaps[0] == "https://h.example/s.xml"
 
 
 def test_sitemaps_stand_outside_groups_and_are_listed_once() -> None:
