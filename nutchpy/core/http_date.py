@@ -16,7 +16,7 @@ _WEST: Final = {"est": 5, "edt": 4, "cst": 6, "cdt": 5, "mst": 7, "mdt": 6, "pst
 _UTC: Final = ("", "z", "gmt", "utc", "ut")
 _MONTH: Final = r"(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
 _TIME: Final = r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.\d{1,9})?)?"
-_ZONE: Final = r"\s*(?P<zone>[a-z]{0,3})?\s*(?P<offset>[+-]\d\d:?\d\d)?(?:\s*\([^()]*\))?"
+_ZONE: Final = r"\s*(?P<zone>[a-z]{0,3})?\s*(?P<offset>[+-]\d\d(?::?\d\d)?)?(?:\s*\([^()]*\))?"
 _WEEKDAY: Final = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6}\.?\s*,?\s*)?"
 _FORMS: Final = tuple(
     re.compile(form, re.ASCII | re.IGNORECASE)
@@ -87,6 +87,6 @@ def _offset(zone: str | None, offset: str | None) -> int | None:
         return None
     if not offset:
         return 0
-    hours, minutes = int(offset[1:3]), int(offset[-2:])
+    hours, minutes = int(offset[1:3]), int(offset[-2:]) if len(offset) > 3 else 0
     seconds = hours * 3600 + minutes * 60
     return None if hours > 14 or minutes > 59 else seconds if offset[0] == "+" else -seconds

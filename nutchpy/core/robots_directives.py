@@ -12,6 +12,7 @@ from typing import Final
 
 from nutchpy.core.content import Headers
 from nutchpy.core.http_date import http_date
+from nutchpy.core.w3c_date import w3c_date
 
 _KNOWN: Final = frozenset(
     {
@@ -84,10 +85,10 @@ def _read(value: str, agents: Sequence[str], *, scoped: bool) -> RobotsDirective
     dates: list[int] = []
     for word, argument in _words(value):
         if argument is None and word.endswith(":"):
-            scope = word[:-1] if scoped else scope
+            scope = word[:-1].partition("/")[0] if scoped else scope
         elif scope in ours:
             names.update(_MEANS.get(word, (word,) if word in _KNOWN else ()))
-            if argument and (date := http_date(argument)) is not None:
+            if argument and (date := _moment(argument)) is not None:
                 dates.append(date)
     return RobotsDirectives(frozenset(names), min(dates, default=None))
 
@@ -113,9 +114,18 @@ def _words(value: str) -> Iterator[tuple[str, str | None]]:
 
 
 def _date(text: str) -> str:
-    """A date may hold a comma after its weekday: take the longest run of parts that reads as one."""
+    """A date may hold a comma after its weekday: the longest run of parts that reads as one, else what has digits."""
     ends = [match.start() for match in re.finditer(r"[,;]|$", text)][:3]
-    return next((text[:end] for end in reversed(ends) if http_date(text[:end]) is not None), "")
+    found = next((text[:end] for end in reversed(ends) if _moment(text[:end]) is not None), None)
+    return found if found is not None else text[: ends[0]] if any(map(str.isdigit, text[: ends[0]])) else ""
+
+
+def _moment(text: str) -> int | None:
+    """Seconds since 1970 of a date in any of the forms that HTTP, mail and ISO 8601 have; it may lack its time."""
+    seconds = http_date(text)
+    if seconds is None and (moment := w3c_date(text) if text.strip() else None):
+        return int(moment.timestamp())
+    return http_date(f"{text} 00:00:00") if seconds is None and ":" not in text else seconds
 
 
 def _tokens(agents: Sequence[str]) -> frozenset[str]:

@@ -52,6 +52,7 @@ def test_headers_add_up_and_scope_ends_with_its_header() -> None:
         "unavailable_after: 25 Jun 2010 00:00:00 PST, nofollow",
         "nofollow, unavailable_after: Fri, 25 Jun 2010 08:00:00 GMT",
         "mybot: unavailable_after: 2010-06-25T08:00:00Z, nofollow",
+        "mybot/2.0: unavailable_after: 2010-06-25T10:00+02, nofollow",
     ],
 )
 def test_unavailable_after(value: str) -> None:
@@ -61,8 +62,15 @@ def test_unavailable_after(value: str) -> None:
     assert "noindex" in found.at(DATE + 1)
 
 
-def test_unavailable_after_that_is_no_date_changes_nothing() -> None:
-    found = from_headers([("X-Robots-Tag", "unavailable_after: soon, noindex")], [])
+@pytest.mark.parametrize("date", ["2031-03-04", "4 Mar 2031", "Mar 4, 2031", "Tuesday, 04-Mar-31", "2031-03-04T00:00Z"])
+def test_unavailable_after_may_lack_its_time(date: str) -> None:
+    found = from_headers([("X-Robots-Tag", f"noindex, unavailable_after: {date}, nofollow")], [])
+    assert found == RobotsDirectives(frozenset({"noindex", "unavailable_after", "nofollow"}), 1930348800)
+
+
+@pytest.mark.parametrize("date", ["soon", "31/12/2030 10:00:00", "2030-13-31T10:00:00[Europe/Rome]"])
+def test_unavailable_after_that_is_no_date_changes_nothing(date: str) -> None:
+    found = from_headers([("X-Robots-Tag", f"unavailable_after: {date}, noindex")], [])
     assert found == RobotsDirectives(frozenset({"unavailable_after", "noindex"}))
 
 
