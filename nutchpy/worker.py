@@ -16,6 +16,8 @@ import threading
 import time
 from typing import Final
 
+from nutchpy.light_arrow import load_arrow
+
 _GRACE: Final = 1.5
 
 
@@ -24,21 +26,9 @@ def main(module: str, *descriptors: int) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
         signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, args=(descriptors[0],), name="parent", daemon=True).start()
-    _load_arrow()
+    load_arrow()
     work = importlib.import_module(module).main
     return int(work(*descriptors))
-
-
-def _load_arrow() -> None:
-    """Without numpy: Arrow does without it where it is not to be had, and it takes a third of a worker's start.
-
-    Afterwards it is there for whoever imports it, such as a plugin; only ``to_numpy`` of Arrow is not.
-    """
-    sys.modules["numpy"] = None  # type: ignore[assignment]  # how Python writes down that there is no such module
-    try:
-        importlib.import_module("pyarrow")
-    finally:
-        del sys.modules["numpy"]
 
 
 def _end_with_parent(socket: int) -> None:

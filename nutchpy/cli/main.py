@@ -22,6 +22,7 @@ from nutchpy.cli.command import COMMON, Call, Common, StageCommand, build
 from nutchpy.conf.values import nearest
 from nutchpy.core.errors import NutchpyError, UsageError, exit_code
 from nutchpy.core.version import VERSION
+from nutchpy.light_arrow import load_arrow
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,11 @@ COMMANDS: Final[dict[str, Entry]] = {
     "path": _stage("path", "Show the folder in which a database's current Parquet files lie."),
 }
 
+WITHOUT_NUMPY: Final = frozenset(
+    "inject fetch parse invertlinks dedup rebucket readdb readseg parsechecker doctor".split()
+)
+"""Commands that compute with Arrow and hand none of it to plugins of the user's."""
+
 NUTCH_ONLY: Final = {
     *("mergedb", "mergesegs", "mergelinkdb", "freegen", "updatehostdb", "readhostdb", "sitemap"),
     *("domainstats", "protocolstats", "crawlcomplete", "webgraph", "linkrank", "scoreupdater", "nodedumper"),
@@ -97,6 +103,8 @@ class Commands(TyperGroup):
         entry = COMMANDS.get(cmd_name)
         if entry is None:
             raise UsageError(f"{_no_command(cmd_name)} (nutchpy --help lists the commands)")
+        if cmd_name in WITHOUT_NUMPY:
+            load_arrow("pyarrow.compute")
         return build(cmd_name, entry.module)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -1,6 +1,8 @@
 """The program: exit codes, messages, what goes to stdout and what to stderr."""
 
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -206,3 +208,11 @@ def test_help_is_quick_and_imports_no_stage() -> None:
         times.append(time.monotonic() - begin)
         assert result.returncode == 0, result.stderr
     assert min(times) < 1.0  # 0.1 s on a quiet machine; the imports above are what makes it slow
+
+
+def test_commands_begin_without_numpy() -> None:
+    program = "import sys\nfrom nutchpy.cli.main import WITHOUT_NUMPY, run\n"
+    program += "run([sys.argv[1], '--help'])\nprint(sys.argv[1] in WITHOUT_NUMPY, 'numpy' in sys.modules)"
+    for command, told in (("parse", "True False"), ("readdb", "True False"), ("updatedb", "False True")):
+        result = subprocess.run([sys.executable, "-c", program, command], capture_output=True, text=True, check=True)
+        assert result.stdout.endswith(f"{told}\n"), command

@@ -1,0 +1,24 @@
+"""Arrow loaded without numpy, which takes longer to load than all the rest of a small command together.
+
+For processes that hand no Arrow batches to plugins: there, ``to_numpy`` and ``to_pandas`` of Arrow are not to be had.
+numpy itself is there afterwards, for whoever imports it.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+
+def load_arrow(module: str = "pyarrow") -> None:
+    """Load Arrow, or a module of it, as where there is no numpy; as usual in a process that has either already.
+
+    ``pyarrow.compute`` looks for numpy too: who needs it, now or later, loads it by this.
+    """
+    if "pyarrow" in sys.modules or "numpy" in sys.modules:
+        return
+    sys.modules["numpy"] = None  # type: ignore[assignment]  # how Python writes down that there is no such module
+    try:
+        import_module(module)
+    finally:
+        del sys.modules["numpy"]
