@@ -68,7 +68,7 @@ COMMANDS: Final[dict[str, Entry]] = {
 }
 
 WITHOUT_NUMPY: Final = frozenset(
-    "inject fetch parse invertlinks dedup rebucket readdb readseg parsechecker doctor".split()
+    ("inject", "fetch", "parse", "invertlinks", "dedup", "rebucket", "readdb", "readseg", "parsechecker", "doctor")
 )
 """Commands that compute with Arrow and hand none of it to plugins of the user's."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib import import_module, resources
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
@@ -107,7 +107,7 @@ def plugin_defaults(conf: Conf) -> dict[str, Mapping[str, Any]]:
 def _entries(point: str) -> dict[str, EntryPoint]:
     """All entry points of a group. The same name from two distributions is an error, never an override."""
     found: dict[str, EntryPoint] = {}
-    for entry in _installed().select(group=f"nutchpy.{point}"):
+    for entry in _installed()(group=f"nutchpy.{point}"):
         if entry.name in found:
             both = " and ".join(sorted((_distribution(found[entry.name]), _distribution(entry))))
             raise PluginError(f"{point} plugin {entry.name!r} is provided twice, by {both}; uninstall one")
@@ -116,9 +116,9 @@ def _entries(point: str) -> dict[str, EntryPoint]:
 
 
 @lru_cache(maxsize=1)
-def _installed() -> EntryPoints:
-    """What all distributions offer: every file of theirs is read for it, so it is asked once, not once a point."""
-    return entry_points()
+def _installed() -> Callable[..., EntryPoints]:
+    """Selects from what all distributions offer. Files of each are read for it, so that is done once for all points."""
+    return entry_points().select
 
 
 def _entry(point: str, name: str) -> EntryPoint:
