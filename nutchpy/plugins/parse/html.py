@@ -6,14 +6,14 @@ give a Parse. Which library builds the tree is a setting.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, Final, Self
 
 from nutchpy.conf.layers import Conf
 from nutchpy.core import robots_directives
 from nutchpy.core.content import Content, combined, header
 from nutchpy.core.errors import ConfigError
-from nutchpy.core.meta_refresh import meta_refresh
+from nutchpy.core.meta_refresh import parse as parse_refresh
 from nutchpy.core.parse import Parse, ParseStatus
 from nutchpy.core.urls import resolve
 from nutchpy.plugins.parse import labels, links
@@ -70,15 +70,16 @@ class HtmlParser:
         html = tamed(text, self._max_depth)
         as_is = html is text and encoding == "UTF-8" and reason != "bom" and labels.is_whole(text)
         page = Page.of(self._builder.tree(html, content.content if as_is else None), self._rules)
-        base = links.base_of(page, content.base_url)
-        refresh = _refresh(page, content.base_url, base)
+        encoded = links.query_encoder(encoding)
+        base = links.base_of(page, content.base_url, encoded)
+        refresh = _refresh(page, content.base_url, base, encoded)
         return Parse(
             status=ParseStatus.SUCCESS_REDIRECT if refresh else ParseStatus.SUCCESS,
             title=page.title,
             text=page.text,
             outlinks=links.outlinks(page, base, encoding),
             base=base,
-            canonical=_canonical(page, base),
+            canonical=_canonical(page, base, encoded),
             charset=encoding,
             charset_reason=reason,
             language=_language(page, content),
@@ -134,16 +135,21 @@ def _builder(impl: str, table: Mapping[str, Action]) -> Builder:
     raise ConfigError(f"parser.html.impl is fast or bs4, not {impl!r}")
 
 
-def _refresh(page: Page, url: str, base: str) -> tuple[float, str] | None:
-    """The first pragma that is a refresh."""
-    found = (meta_refresh(content, url, base) for name, content in page.pragmas if name == "refresh")
-    return next(filter(None, found), None)
+def _refresh(page: Page, url: str, base: str, encoded: Callable[[str], str]) -> tuple[float, str] | None:
+    """The first pragma that is a refresh to somewhere."""
+    for name, content in page.pragmas:
+        if name == "refresh" and (found := parse_refresh(content)) is not None:
+            seconds, reference = found
+            target = url if reference is None else resolve(base, encoded(reference))
+            if target is not None:
+                return seconds, target
+    return None
 
 
-def _canonical(page: Page, base: str) -> str | None:
+def _canonical(page: Page, base: str, encoded: Callable[[str], str]) -> str | None:
     """The first ``<link rel=canonical>`` that resolves, even when links of that element are ignored."""
     target = page.canonical_reference
-    return resolve(base, target) if target is not None else None
+    return resolve(base, encoded(target)) if target is not None else None
 
 
 def _language(page: Page, content: Content) -> str | None:

@@ -11,19 +11,21 @@ from urllib.parse import quote_from_bytes
 from nutchpy.core.outlinks import Lead, Outlinks
 from nutchpy.core.parse import Outlink
 from nutchpy.core.urls import CRAWLABLE_SCHEMES, Resolver
+from nutchpy.plugins.parse.encoders import Encode, encoder
 from nutchpy.plugins.parse.extract import Page, Reference
-from nutchpy.plugins.parse.labels import codec
 
 _SCHEMES: Final = tuple(f"{scheme}:" for scheme in sorted(CRAWLABLE_SCHEMES))
 _UTF: Final = ("UTF-8", "UTF-16LE", "UTF-16BE", "replacement")
-_SAFE: Final = "".join(map(chr, range(0x21, 0x7F)))
+_SAFE: Final = "".join(map(chr, range(0x21, 0x7F))) + "\t\n\r"
+"""What the URL parser sees to itself: blanks inside a reference, which it drops, are not to be hidden from it."""
+_ENDS: Final = "".join(map(chr, range(0x21)))
 
 
-def base_of(page: Page, url: str) -> str:
+def base_of(page: Page, url: str, encoded: Callable[[str], str]) -> str:
     """What references resolve against: the first base element's, unless it is no URL that may be a base."""
     if page.base_reference is None:
         return url
-    base = Resolver(url)(page.base_reference)
+    base = Resolver(url)(encoded(page.base_reference))
     return base if base is not None and base.startswith(_SCHEMES) else url
 
 
@@ -36,10 +38,12 @@ def query_encoder(charset: str) -> Callable[[str], str]:
     """Browsers send the query of a link in the page's own charset; the answer rewrites references so."""
     if charset in _UTF:
         return _unchanged
-    encode = codec(charset).encode
+    encode = encoder(charset)
 
     def encoded(reference: str) -> str:
-        before, mark, query = reference.partition("?")
+        if reference.isascii():
+            return reference
+        before, mark, query = reference.strip(_ENDS).partition("?")
         if not mark or "#" in before:
             return reference
         query, hash_mark, fragment = query.partition("#")
@@ -48,16 +52,19 @@ def query_encoder(charset: str) -> Callable[[str], str]:
     return encoded
 
 
-def _percent(query: str, encode: Callable[[str], tuple[bytes, int]]) -> str:
+def _percent(query: str, encode: Encode) -> str:
     """Percent-encoded in the charset; what that cannot say goes as a character reference, as forms send it."""
     try:
-        return quote_from_bytes(encode(query)[0], _SAFE)
+        return quote_from_bytes(encode(query), _SAFE)
     except UnicodeEncodeError:
-        return "".join(map(_percent_each, query, repeat(encode))) if len(query) > 1 else f"%26%23{ord(query)}%3B"
+        return "".join(map(_percent_each, query, repeat(encode)))
 
 
-def _percent_each(character: str, encode: Callable[[str], tuple[bytes, int]]) -> str:
-    return character if character.isascii() else _percent(character, encode)
+def _percent_each(character: str, encode: Encode) -> str:
+    try:
+        return quote_from_bytes(encode(character), _SAFE)
+    except UnicodeEncodeError:
+        return f"%26%23{0xFFFD if character.isascii() else ord(character)}%3B"
 
 
 def _leads(page: Page, resolve: Resolver, encoded: Callable[[str], str]) -> Iterator[Lead]:
