@@ -44,15 +44,6 @@ def is_whole(text: str) -> bool:
     return "\ufffd" not in text
 
 
-def codec(name: str) -> codecs.CodecInfo:
-    """Python's codec of a WHATWG encoding, which encodes as the standard does; ``decode`` knows how that decodes."""
-    encoding = webencodings.lookup(name)
-    if encoding is None:
-        raise LookupError(f"{name!r} is no WHATWG encoding")
-    info: codecs.CodecInfo = encoding.codec_info
-    return info
-
-
 def _spelled(name: str) -> str:
     if name in _UPPER or name.startswith("iso-"):
         return _NAMES.get(name, name.upper())
