@@ -2,7 +2,8 @@
 
 A signature in the bytes overrules the header (servers lie), unless the header names something more exact of the same
 kind (an EPUB is a zip, an Atom feed is XML). Without a signature the header holds, then the URL's suffix, then a look
-at whether the bytes are text. Pure: bytes and texts in, a type out.
+at whether the bytes are text; a text that is called a picture, an archive or an Office document is a text all the same
+(NUTCH-2606). Pure: bytes and texts in, a type out.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ SNIFF_BYTES: Final = 1_445
 
 BINARY: Final = "application/octet-stream"
 TEXT: Final = "text/plain"
+PDF: Final = "application/pdf"
 _VAGUE: Final = frozenset(
     {"", BINARY, "binary/octet-stream", "application/unknown", "application/x-unknown", "unknown/unknown", "*/*"}
 )
@@ -29,6 +31,7 @@ _SIGNATURES: Final[tuple[tuple[bytes, str], ...]] = (
     (b"GIF89a", "image/gif"),
     (b"BM", "image/bmp"),
     (b"\0\0\1\0", "image/x-icon"),
+    (b"\0\0\2\0", "image/x-icon"),
     (b"II*\0", "image/tiff"),
     (b"MM\0*", "image/tiff"),
     (b"PK\3\4", "application/zip"),
@@ -38,7 +41,7 @@ _SIGNATURES: Final[tuple[tuple[bytes, str], ...]] = (
     (b"\xfd7zXZ\0", "application/x-xz"),
     (b"(\xb5/\xfd", "application/zstd"),
     (b"7z\xbc\xaf\x27\x1c", "application/x-7z-compressed"),
-    (b"Rar!\x1a\x07", "application/vnd.rar"),
+    (b"Rar!\x1a\x07", "application/x-rar-compressed"),
     (b"%!PS-Adobe-", "application/postscript"),
     (b"{\\rtf", "application/rtf"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/x-ole-storage"),
@@ -60,7 +63,9 @@ _SIGNATURES: Final[tuple[tuple[bytes, str], ...]] = (
 _MAGICS: Final = tuple(magic for magic, _ in _SIGNATURES)
 _NEED_BINARY: Final = frozenset({b"BM", b"MZ", b"ID3", b"BZh", b".snd", b"OTTO", b"wOFF", b"wOF2"})
 """Signatures that a text may begin with as well: believed only when other bytes are no text."""
-_RIFF: Final = {b"WEBP": "image/webp", b"WAVE": "audio/wav", b"AVI ": "video/x-msvideo"}
+_BARE: Final = ((b"BM", "image/bmp"), (b"ID3", "audio/mpeg"))
+"""Those of them that the standard believes where nothing else tells a type."""
+_RIFF: Final = {b"WEBP": "image/webp", b"WAVE": "audio/wave", b"AVI ": "video/x-msvideo"}
 _HTML: Final = re.compile(
     r"(?>(?>\s+|<!--.*?-->|<\?xml[^>]*>)*+)<(?:!doctype html|(?:html|head|script|iframe|h1|div|font|table|a|style|"
     r"title|b|body|br|p|meta|link|ul|frameset)(?=[\s>/]))",
@@ -96,12 +101,18 @@ _SUFFIXES: Final = {
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     "pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
     "odt": "application/vnd.oasis.opendocument.text", "epub": "application/epub+zip", "jar": "application/java-archive",
-    "mp3": "audio/mpeg", "wav": "audio/wav", "ogg": "application/ogg", "flac": "audio/flac", "mp4": "video/mp4",
+    "mp3": "audio/mpeg", "wav": "audio/wave", "ogg": "application/ogg", "flac": "audio/flac", "mp4": "video/mp4",
     "webm": "video/webm", "avi": "video/x-msvideo", "mov": "video/quicktime", "mpg": "video/mpeg", "mpeg": "video/mpeg",
     "woff": "font/woff", "woff2": "font/woff2", "ttf": "font/ttf", "otf": "font/otf", "exe": "application/x-msdownload",
 }  # fmt: skip
 _ZIP_KINDS: Final = ("application/vnd.", "application/epub+zip", "application/java-archive", "application/x-zip")
 _OLE_KINDS: Final = ("application/msword", "application/vnd.ms-")
+_SIGNED: Final = (
+    *("application/vnd.openxmlformats", "application/vnd.oasis", "application/epub+zip", "application/java-archive"),
+    *("application/zip", "application/gzip", "application/x-gzip", "application/x-tar", *_OLE_KINDS),
+    *("image/png", "image/jpeg", "image/gif", "image/webp", "image/tiff", "image/avif"),
+)
+"""What a text cannot be: types that begin with a signature, or hold bytes that no text does."""
 
 
 def mime(content_type: str | None, url: str, body: bytes, *, magic: bool = True) -> str:
@@ -110,7 +121,7 @@ def mime(content_type: str | None, url: str, body: bytes, *, magic: bool = True)
     known = declared or _by_suffix(url)
     if not magic and known:
         return known
-    signature = sniff(body)
+    signature = sniff(body) or (_bare(body) if known is None else None)
     if signature is None:
         return _unsigned(known, body)
     return known if known and _more_exact(known, signature) else signature
@@ -141,15 +152,25 @@ def _by_suffix(url: str) -> str | None:
 
 
 def _unsigned(known: str | None, body: bytes) -> str:
-    """No signature: the known type, unless it claims text for bytes that are none."""
+    """No signature: the known type, unless it claims text for bytes that are none, or something else for a text."""
     if known is None:
         return BINARY if not body or is_binary(body) else TEXT
-    return BINARY if known == TEXT and is_binary(body) else known
+    if known == TEXT:
+        return BINARY if is_binary(body) else TEXT
+    if known == PDF:
+        return TEXT if body and b"%PDF-" not in body[:SNIFF_BYTES] and not is_binary(body) else PDF
+    return TEXT if body and known.startswith(_SIGNED) and not is_binary(body) else known
+
+
+def _bare(body: bytes) -> str | None:
+    return next((kind for magic, kind in _BARE if body.startswith(magic)), None)
 
 
 def _by_signature(head: bytes) -> str | None:
     if head[:4] == b"RIFF":
         return _RIFF.get(head[8:12])
+    if head[:4] == b"FORM" and head[8:12] == b"AIFF":
+        return "audio/aiff"
     if head[4:8] == b"ftyp":
         return "image/avif" if head[8:12] == b"avif" else "video/mp4"
     if head[257:262] == b"ustar":
