@@ -91,14 +91,16 @@ def found(base: pa.Table, rows: pa.Table) -> tuple[pa.Array, pa.Array]:
         place = places(base, rows)
         there = urls.take(pc.if_else(pc.less(place, base.num_rows), place, None))
         return pc.fill_null(pc.equal(there, wanted), False), place
-    of_base = pc.index_in(urls, value_set=wanted)
-    known = pc.is_in(numbers(rows.num_rows), value_set=of_base.drop_null().cast(pa.int64()))
-    rows_there = numbers(base.num_rows).filter(pc.is_valid(of_base))
-    place = pc.replace_with_mask(pa.nulls(rows.num_rows, pa.int64()), known, rows_there)
+    there = pc.inverse_permutation(
+        pc.index_in(urls, value_set=wanted), max_index=rows.num_rows - 1, output_type=pa.int64()
+    )
+    known = pc.is_valid(there)
     new = pc.invert(known)
-    after = pc.add(pc.fill_null(pc.fill_null_forward(place), -1), 1).filter(new)
-    end = pc.fill_null(pc.fill_null_backward(place), base.num_rows).filter(new)
-    return known, pc.replace_with_mask(place, new, places(base, rows.filter(new), after, end))
+    if not pc.any(new).as_py():
+        return known, there
+    after = pc.add(pc.fill_null(pc.fill_null_forward(there), -1), 1).filter(new)
+    end = pc.fill_null(pc.fill_null_backward(there), base.num_rows).filter(new)
+    return known, pc.replace_with_mask(there, new, places(base, rows.filter(new), after, end))
 
 
 def places(base: pa.Table, rows: pa.Table, after: pa.Array | None = None, before: pa.Array | None = None) -> pa.Array:

@@ -32,7 +32,8 @@ from nutchpy.storage.parts import opened
 from nutchpy.storage.schema import Column, Table
 
 _SORTED: Final = statement(__package__, "rewrite")
-_ROWS_IN_MEMORY: Final = 500_000
+_SHARE_IN_MEMORY: Final = 32
+"""News of a bucket that take less than this part of the memory there is are sorted in it."""
 _TAIL_ROWS: Final = 65_536
 _CODE: Final = pa.dictionary(pa.int32(), pa.string())
 
@@ -98,7 +99,8 @@ def rewrite(engine: Engine, before: Generation | None, draft: Draft, plan: Rewri
     changed = False
     for number in range(draft.meta.buckets):
         bucket = Bucket(number, *bucket_range(number, draft.meta.buckets), before.bucket(number) if before else [])
-        with _in_order(plan.news(bucket), draft.path / f"_touched-{number:05d}.parquet") as news:
+        aside = draft.path / f"_touched-{number:05d}.parquet"
+        with _in_order(plan.news(bucket), aside, engine.memory // _SHARE_IN_MEMORY) as news:
             copied = news.rows > 0 and _copied(engine, plan.policy, draft, bucket, news)
         changed |= copied
         if not copied:
@@ -198,8 +200,9 @@ def _patched(base: pa.Table, patches: pa.Table | None, place: pa.Array, table: T
 class _News:
     """What is news in a bucket: in memory while it is little, else in a file, to be sorted by the engine."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, most: int) -> None:
         self._path = path
+        self._most = most
         self._batches: list[pa.RecordBatch] = []
         self._held = 0
         self._writer: pq.ParquetWriter | None = None
@@ -213,8 +216,8 @@ class _News:
         self._schema = batch.schema
         self._batches.append(batch)
         self.rows += batch.num_rows
-        self._held += batch.num_rows
-        if self._held > _ROWS_IN_MEMORY:
+        self._held += batch.nbytes
+        if self._held > self._most:
             self._spill()
 
     def tables(self, engine: Engine) -> Iterator[pa.Table]:
@@ -253,9 +256,9 @@ def _host_coded(rows: pa.Table) -> pa.Table:
 
 
 @contextmanager
-def _in_order(batches: Iterable[pa.RecordBatch], aside: Path) -> Iterator[_News]:
-    """All of a bucket's news."""
-    news = _News(aside)
+def _in_order(batches: Iterable[pa.RecordBatch], aside: Path, most: int) -> Iterator[_News]:
+    """All of a bucket's news, in memory as far as they take no more than so many bytes."""
+    news = _News(aside, most)
     try:
         for batch in batches:
             news.add(batch)

@@ -39,7 +39,6 @@ from nutchpy.extension.chains.fetch_schedule import Schedule
 from nutchpy.extension.columns import after, interval_or_default, whole
 from nutchpy.extension.hosts import HostSettings
 from nutchpy.stages.metadata import merged
-from nutchpy.stages.touched import NEWS
 from nutchpy.storage.schema import TABLES, TIME
 
 Column: TypeAlias = Any
@@ -88,19 +87,11 @@ class Rules:
         return cls(Schedule(conf), ScoringFilters.from_conf(conf), HostSettings(conf), now)
 
 
-def transition(touched: pa.RecordBatch, rules: Rules) -> pa.Table:
-    """The crawldb rows that touched rows (see touched.py) lead to: those attempted first, each in their order."""
-    attempted = touched.filter(touched["attempted"])
-    others = touched.select(NEWS)
-    if attempted.num_rows:
-        others = others.filter(pc.invert(touched["attempted"]))
-    return pa.concat_tables([_after_attempt(attempted, rules), _after_news(others, rules)])
-
-
 # -- rows that were fetched
 
 
-def _after_attempt(rows: pa.RecordBatch, rules: Rules) -> pa.Table:
+def after_attempt(rows: pa.RecordBatch, rules: Rules) -> pa.Table:
+    """The crawldb rows that rows lead to which were attempted (columns: ``touched.TOUCHED``), in their order."""
     outcome = _Outcome.of(rows, rules)
     timing = _timing(rows, outcome, rules)
     forced = timing.forced
@@ -252,7 +243,8 @@ def _validator(rows: pa.RecordBatch, outcome: _Outcome, name: str) -> Column:
 # -- rows that were not
 
 
-def _after_news(rows: pa.RecordBatch, rules: Rules) -> pa.Table:
+def after_news(rows: pa.RecordBatch, rules: Rules) -> pa.Table:
+    """The crawldb rows that other touched rows lead to (columns: ``touched.NEWS``), in their order."""
     known = rows["known"]
     domains = pc.if_else(known, None, _domains(rows["host"]))
     columns = {
@@ -268,7 +260,7 @@ def _after_news(rows: pa.RecordBatch, rules: Rules) -> pa.Table:
 
 
 def relinked(rows: pa.RecordBatch, rules: Rules) -> dict[str, Column]:
-    """Of known rows of which nothing is new but links to them: the columns that change, as ``transition`` has them."""
+    """Of known rows of which nothing is new but links to them: the columns that change, as ``after_news`` has them."""
     return {name: column.cast(_CRAWLDB.field(name).type) for name, column in _after_links(rows, rules).items()}
 
 

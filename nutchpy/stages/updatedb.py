@@ -5,28 +5,25 @@ once: parts that this crawldb has consumed already are passed over, so the comma
 segment is parsed or wholly fetched. Newly linked URLs become rows, due at once. -force applies all parts again.
 """
 
-# Relation stage: SQL adds up what segments say of each URL (updatedb*.sql), rewrite finds the rows, and the state
-# machine in transitions.py decides on them.
+# Relation stage: what is fresh in which segment, and a generation with it; what it does to rows is in update.py.
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from nutchpy.core.counters import Counters
 from nutchpy.core.errors import DamagedError
-from nutchpy.core.status import Status
 from nutchpy.core.urls import bucket_key, hosts_of
 from nutchpy.engine.base import Files, Input, statement
 from nutchpy.engine.buckets import fitted
-from nutchpy.engine.rewrite import Bucket, Change, Rewrite, Touched, rewrite
+from nutchpy.engine.rewrite import Rewrite, rewrite
 from nutchpy.extension.chains import URLFilters, URLNormalizers
 from nutchpy.stages import feeds
 from nutchpy.stages.asked import asked_segments
@@ -35,8 +32,8 @@ from nutchpy.stages.feed_urls import Judge, cleaned
 from nutchpy.stages.feeds import Feed
 from nutchpy.stages.options import Options, argument, flag, setting
 from nutchpy.stages.refilter import refilter
-from nutchpy.stages.touched import FETCHED, JUDGED, LINKED, TOUCHED, lightly, mattering, with_attempted
-from nutchpy.stages.transitions import Rules, relinked, transition
+from nutchpy.stages.touched import DETAILS
+from nutchpy.stages.update import Update
 from nutchpy.storage import fs
 from nutchpy.storage.database import Database, Draft, Generation
 from nutchpy.storage.parts import covered
@@ -47,13 +44,10 @@ EXAMPLE: Final = """nutchpy updatedb crawl/crawldb crawl/segments/20260301120000
 nutchpy updatedb crawl/crawldb -dir crawl/segments"""
 
 _log = logging.getLogger(__name__)
-_SQL: Final = statement(__package__, "updatedb")
-_FETCHED: Final = statement(__package__, "updatedb_fetched")
-_CROWDED: Final = statement(__package__, "updatedb_crowded")
+_DETAILS: Final = statement(__package__, "updatedb_details")
 _REDIRECTS: Final = statement(__package__, "updatedb_redirects")
 _CRAWLDB: Final = TABLES["crawldb"]
 _ATTEMPTS: Final = 3
-_NO_LIMIT: Final = 2**62
 
 
 @dataclass(frozen=True)
@@ -171,70 +165,38 @@ def _apply(
     found: Sequence[Feed],
     counters: Counters,
 ) -> None:
-    with _news(options, ctx, before, draft, found, counters) as news:
-        policy = _Policy(options, ctx, news.rules, counters)
-        rewrite(ctx.engine, before, draft, Rewrite(news.of, policy))
+    with _inputs(options, ctx, before, draft, found, counters) as inputs:
+        update = Update(ctx, inputs, counters, again=options.force, additions=options.additions)
+        rewrite(ctx.engine, before, draft, Rewrite(update.news, update.policy))
     draft.meta = feeds.consumed(draft.meta, found)
     counters.add("parts", sum(feed.fresh for feed in found))
-    policy.close()
+    update.close()
 
 
 @contextmanager
-def _news(
+def _inputs(
     options: UpdatedbOptions,
     ctx: Context,
     before: Generation | None,
     draft: Draft,
     found: Sequence[Feed],
     counters: Counters,
-) -> Iterator[_News]:
-    """What the segments say; what came of fetches is joined first, once for all buckets, and put aside."""
+) -> Iterator[dict[str, Input]]:
+    """What the segments say; details are joined first, once for all buckets, and put aside."""
     inputs: dict[str, Input] = {table: feeds.files(found, table) for table in feeds.FEED_TABLES}
     inputs["parts"] = feeds.parts_relation(found)
     inputs["redirects"] = _redirects(ctx, inputs, before, {"again": options.force}, counters)
-    rules = Rules.of(ctx.conf, ctx.now)
-    limit = ctx.conf.integer("db.update.max.inlinks")
-    aside = draft.path / "_fetched.parquet"
-    attempted = ctx.engine.write(_FETCHED, inputs, {}, aside, FETCHED)
-    inputs["fetched"] = Files(FETCHED, [aside] if attempted else [])
+    aside = draft.path / "_details.parquet"
+    any_found = ctx.engine.write(_DETAILS, inputs, {}, aside, DETAILS)
+    fresh = [feed.path for feed in found if feed.fresh and feed.table == "crawl_parse"]
     try:
-        yield _News(ctx, inputs, rules, limit if limit >= 0 else _NO_LIMIT)
+        yield {
+            "details": Files(DETAILS, [aside] if any_found else []),
+            "crawl_parse": Files(TABLES["crawl_parse"], fresh),
+            "redirects": inputs["redirects"],
+        }
     finally:
         fs.remove(aside)
-
-
-@dataclass(frozen=True)
-class _News:
-    """What the segments say of the URLs of a bucket."""
-
-    ctx: Context
-    inputs: Mapping[str, Input]
-    rules: Rules
-    max_inlinks: int
-
-    def of(self, bucket: Bucket) -> Iterator[pa.RecordBatch]:
-        """One row per URL (see updatedb.sql)."""
-        conf = self.ctx.conf
-        params = {
-            **self._params(bucket),
-            "purge_gone": conf.flag("db.update.purge.404"),
-            "purge_orphans": conf.flag("db.update.purge.orphans"),
-        }
-        inputs = {**self.inputs, "crawldb": Files(_CRAWLDB, bucket.parts)}
-        for batch in self.ctx.engine.read(_SQL, inputs, params):
-            crowded = batch.filter(pc.greater(batch["links"], self.max_inlinks))
-            yield self._capped(bucket, batch, crowded["url"]) if crowded.num_rows else batch
-
-    def _capped(self, bucket: Bucket, batch: pa.RecordBatch, urls: pa.Array) -> pa.RecordBatch:
-        """With the scores of such URLs that have more links than count."""
-        params = {**self._params(bucket), "max_inlinks": self.max_inlinks}
-        capped = self.ctx.engine.table(_CROWDED, {**self.inputs, "crowded": pa.table({"url": urls})}, params)
-        at = pc.index_in(batch["url"], value_set=capped["url"].combine_chunks())
-        scores = pc.if_else(pc.is_valid(at), capped["inlink_score"].combine_chunks().take(at), batch["inlink_score"])
-        return batch.set_column(batch.schema.get_field_index("inlink_score"), "inlink_score", scores)
-
-    def _params(self, bucket: Bucket) -> dict[str, Any]:
-        return {"first": bucket.first, "last": bucket.last, "aggregate": self.rules.scoring.inlink_aggregate}
 
 
 def _redirects(
@@ -251,61 +213,6 @@ def _redirects(
     rows = rows.filter(pa.array(usable, pa.bool_()))
     rows = rows.append_column("host", pa.array([host for host in hosts if host is not None], pa.string()))
     return rows.append_column("bucket_key", pa.array(keys, pa.uint32()))
-
-
-@dataclass
-class _Policy:
-    """The state machine as ``rewrite`` calls it, with what is purged taken out, and everything counted."""
-
-    options: UpdatedbOptions
-    ctx: Context
-    rules: Rules
-    counters: Counters
-    purged: set[str] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        conf = self.ctx.conf
-        self.purged |= {Status.DB_GONE.value} if conf.flag("db.update.purge.404") else set()
-        self.purged |= {Status.DB_ORPHAN.value} if conf.flag("db.update.purge.orphans") else set()
-
-    def __call__(self, touched: Touched) -> Change:
-        columns = [*JUDGED, "status"] if self.purged else JUDGED
-        judged = with_attempted(_batch(touched.with_rows(touched.news, columns)), self.options.force)
-        batch = mattering(judged, self.options.additions, self.purged)
-        light = lightly(batch, self.purged)
-        change = self._decided(touched, batch.filter(pc.invert(light)))
-        self._count(batch)
-        few = batch.select(LINKED).filter(light)
-        return replace(change, patches=pa.table({"nth": few["nth"], **relinked(few, self.rules)}))
-
-    def _decided(self, touched: Touched, batch: pa.RecordBatch) -> Change:
-        """What becomes of rows that are new, were fetched, or get metadata."""
-        rows = transition(_batch(touched.with_rows(pa.table(batch))).select(TOUCHED.names), self.rules)
-        attempted = batch["attempted"]
-        in_order = [batch["nth"].filter(attempted), batch["nth"].filter(pc.invert(attempted))]  # of transition's answer
-        rows = rows.append_column("nth", pa.chunked_array(in_order))
-        for entry in pc.value_counts(rows["status"].slice(0, len(in_order[0]))).to_pylist():
-            self.counters.add(f"updated:{entry['values']}", entry["counts"])
-        if not self.purged:
-            return Change(rows)
-        goes = pc.is_in(rows["status"], value_set=pa.array(sorted(self.purged)))
-        self.counters.add("purged", pc.sum(goes).as_py() or 0)
-        return Change(rows.filter(pc.invert(goes)), rows["nth"].filter(goes).combine_chunks())
-
-    def _count(self, batch: pa.RecordBatch) -> None:
-        known, attempted = batch["known"], batch["attempted"]
-        self.counters.add("added", batch.num_rows - known.true_count)
-        self.counters.add("linked", pc.and_(known, pc.invert(attempted)).true_count)
-
-    def close(self) -> None:
-        """Count what plugins raised on."""
-        for chain in (self.rules.schedule, self.rules.scoring):
-            for name, count in chain.take_errors().items():
-                self.counters.add(name, count)
-
-
-def _batch(rows: pa.Table) -> pa.RecordBatch:
-    return pa.record_batch([column.combine_chunks() for column in rows.columns], names=rows.column_names)
 
 
 def _summary(counters: Counters) -> list[str]:

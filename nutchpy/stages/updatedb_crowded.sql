@@ -1,10 +1,10 @@
 -- What the links of URLs with very many of them add up to: of each, those with the highest scores count.
+-- crawl_parse is here what the crawldb has not consumed yet.
 with links as (
     select crawl_parse.url, score
     from crawl_parse
-    join parts on parts.path = crawl_parse.path
     join crowded on crowded.url = crawl_parse.url
-    where kind = 'linked' and parts.fresh and bucket_key between $first and $last
+    where kind = 'linked' and bucket_key between $first and $last
     union all
     select redirects.url, score
     from redirects

@@ -165,13 +165,13 @@ def write_in_groups(database: Database, rows: int) -> None:
         pq.write_table(table, part, row_group_size=rows)
 
 
-@pytest.mark.parametrize("in_memory", [2, 1_000])
+@pytest.mark.parametrize("share", [1, 2**60])
 @pytest.mark.parametrize("group", [1, 3, 1_000])
 def test_any_mixture_of_changes(
-    engine: DuckDBEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_memory: int, group: int
+    engine: DuckDBEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: int, group: int
 ) -> None:
     """Row groups of all sizes, news in memory and in a file: rows changed, gone and new come out as they must."""
-    monkeypatch.setattr(module, "_ROWS_IN_MEMORY", in_memory)
+    monkeypatch.setattr(module, "_SHARE_IN_MEMORY", share)
     monkeypatch.setattr(module, "_TAIL_ROWS", 2)
     urls = [f"http://h{n % 5}.test/{n % 11:02d}/{'é' * (n % 3)}" for n in range(60)]
     urls = list(dict.fromkeys(urls))

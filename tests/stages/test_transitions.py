@@ -13,8 +13,8 @@ import pytest
 from nutchpy.conf.layers import Conf, Layer, defaults
 from nutchpy.engine.base import statement
 from nutchpy.stages.metadata import merged_pairs
-from nutchpy.stages.touched import FETCHED, TOUCHED
-from nutchpy.stages.transitions import Rules, transition
+from nutchpy.stages.touched import DETAILS, NEWS, TOUCHED
+from nutchpy.stages.transitions import Rules, after_attempt, after_news
 from nutchpy.storage.schema import TABLES
 from nutchpy.testing.crawls import INTERVAL, LATER, NOW
 
@@ -30,12 +30,20 @@ def rules(**values: Any) -> Rules:
 
 
 def touched(*rows: dict[str, Any]) -> pa.RecordBatch:
-    plain = {"url": URL, "host": "a.test", "known": False, "attempted": False}
+    plain = {"url": URL, "host": "a.test", "known": False}
     full = [{**plain, **row} for row in rows]
     for row in full:
         unknown = set(row) - set(TOUCHED.names)
         assert not unknown, unknown
     return pa.RecordBatch.from_pylist(full, TOUCHED)
+
+
+def transition(rows: list[dict[str, Any]], mine: Rules) -> list[dict[str, Any]]:
+    """What touched rows become: those attempted first."""
+    attempted = [row for row in rows if "attempt_status" in row]
+    others = [row for row in rows if "attempt_status" not in row]
+    changed = after_attempt(touched(*attempted), mine).to_pylist()
+    return changed + after_news(touched(*others).select(NEWS), mine).to_pylist()
 
 
 def known(**row: Any) -> dict[str, Any]:
@@ -56,7 +64,7 @@ def attempt(status: str, **row: Any) -> dict[str, Any]:
     }
     values = {**plain, "protocol_status": "x", "status": status, **row}
     signature = {"new_signature": values.pop("new")} if "new" in values else {}
-    return {"attempted": True, **{f"attempt_{name}": value for name, value in values.items()}, **signature}
+    return {**{f"attempt_{name}": value for name, value in values.items()}, **signature}
 
 
 def link(score: float | None = 0.5, depth: int = 3, **row: Any) -> dict[str, Any]:
@@ -68,7 +76,7 @@ def after(*parts: dict[str, Any], **settings: Any) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for part in parts:
         row |= part
-    return transition(touched(row), rules(**settings)).to_pylist()[0]
+    return transition([row], rules(**settings))[0]
 
 
 # -- one step
@@ -187,7 +195,7 @@ def test_hosts_may_differ() -> None:
         for host in ("a.test", "b.test")
         for kind, columns in (("new", link()), ("retry", known() | attempt("fetch_retry")))
     ]
-    found = {row["url"]: row for row in transition(touched(*rows), mine).to_pylist()}
+    found = {row["url"]: row for row in transition(rows, mine)}
     check(found["http://a.test/new"], fetch_interval=INTERVAL)
     check(found["http://b.test/new"], fetch_interval=86_400)
     check(found["http://a.test/retry"], status="db_unfetched")
@@ -202,8 +210,8 @@ def test_many_rows_at_once_do_not_mix() -> None:
         known() | link(),
     ]
     rows = [{**part, "url": f"http://a.test/{n}"} for n, part in enumerate(parts * 50)]
-    found = transition(touched(*rows), rules()).to_pylist()
-    alone = [transition(touched(row), rules()).to_pylist()[0] for row in rows[: len(parts)]]
+    found = transition(rows, rules())
+    alone = [transition([row], rules())[0] for row in rows[: len(parts)]]
     assert len(found) == len(rows)
     for row in found:
         expected = alone[int(row["url"].rsplit("/", 1)[1]) % len(parts)]
@@ -211,7 +219,7 @@ def test_many_rows_at_once_do_not_mix() -> None:
 
 
 def test_no_rows() -> None:
-    assert transition(touched(), rules()).num_rows == 0
+    assert transition([], rules()) == []
 
 
 # -- metadata
@@ -248,10 +256,10 @@ def test_metadata_in_columns() -> None:
 
 
 def test_touched_is_what_the_statement_selects() -> None:
-    sql = statement("nutchpy.stages", "updatedb")
-    added = {*TABLES["crawldb"].schema.names, "known", "attempted"}
-    assert [name for name in TOUCHED.names if name not in added and f"    {name}" not in sql] == []
-    assert set(FETCHED.schema.names) - {"bucket_key"} < set(re.findall(r"\w+", sql))
+    sql = statement("nutchpy.stages", "updatedb") + statement("nutchpy.stages", "updatedb_details")
+    added = {*TABLES["crawldb"].schema.names, "known"}
+    assert [name for name in TOUCHED.names if name not in added and not re.search(rf"\b{name}\b", sql)] == []
+    assert set(DETAILS.schema.names) - {"bucket_key"} < set(re.findall(r"\w+", sql))
 
 
 # -- long histories
@@ -269,7 +277,7 @@ class Crawl:
         carried = {name: self.row.get(name) for name in names}
         new = {"new": signature} if signature else {}
         step = self.row | attempt(status, **carried, fetch_time=at or self.row["due_time"], **new)
-        self.row = {**known(), **transition(touched(step), self.rules).to_pylist()[0]}
+        self.row = {**known(), **transition([step], self.rules)[0]}
         return self.row
 
 

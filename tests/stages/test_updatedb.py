@@ -15,10 +15,10 @@ import pytest
 
 from nutchpy.conf.layers import defaults
 from nutchpy.core.errors import DamagedError, LockedError, MissingError, UsageError
-from nutchpy.engine.rewrite import rewrite
+from nutchpy.stages import updatedb
 from nutchpy.stages.context import Context, Outcome
-from nutchpy.stages.touched import TOUCHED
-from nutchpy.stages.transitions import Rules, transition
+from nutchpy.stages.touched import NEWS, TOUCHED
+from nutchpy.stages.transitions import Rules, after_attempt, after_news
 from nutchpy.stages.updatedb import UpdatedbOptions, run
 from nutchpy.storage.database import Database
 from nutchpy.storage.parts import PartName
@@ -322,16 +322,17 @@ def test_parts_merged_while_they_are_read(tmp_path: Path, monkeypatch: pytest.Mo
     add_fetch(segment, ["http://b.test/"], flush=1)
     calls = []
 
-    def merging(*arguments: Any) -> bool:
+    def merging(*arguments: Any) -> pa.Table:
         calls.append(1)
         if len(calls) == 1:
             parts = segment.files("crawl_fetch")
             add_part(segment, "crawl_fetch", PartName(0, 0, 1), read_table(segment, "crawl_fetch"))
             for part in parts:
                 part.unlink()
-        return rewrite(*arguments)
+        return redirects(*arguments)
 
-    monkeypatch.setattr("nutchpy.stages.updatedb.rewrite", merging)
+    redirects = updatedb._redirects
+    monkeypatch.setattr(updatedb, "_redirects", merging)
     assert update(database, segment).counters["updated:db_fetched"] == 2
     assert len(calls) == 2
     assert len(list((database.path / "generations").iterdir())) == 2
@@ -604,21 +605,26 @@ def test_a_plugin_that_raises_costs_no_row(tmp_path: Path, monkeypatch: pytest.M
     assert counters["plugin_errors:opic"] == 3
 
 
-def test_the_statement_gives_what_the_state_machine_declares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    schemas = []
+def test_the_statements_give_what_the_state_machine_declares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    schemas = {}
 
-    def recording(batch: pa.RecordBatch, rules: Rules) -> pa.Table:
-        schemas.append(batch.schema)
-        return transition(batch, rules)
+    def recorded(function: Callable[[pa.RecordBatch, Rules], pa.Table]) -> Callable[[pa.RecordBatch, Rules], pa.Table]:
+        def recording(batch: pa.RecordBatch, rules: Rules) -> pa.Table:
+            schemas[function] = batch.schema
+            return function(batch, rules)
 
-    monkeypatch.setattr("nutchpy.stages.updatedb.transition", recording)
+        return recording
+
+    monkeypatch.setattr("nutchpy.stages.update.after_attempt", recorded(after_attempt))
+    monkeypatch.setattr("nutchpy.stages.update.after_news", recorded(after_news))
     database, segment = crawl(tmp_path, URL)
     add_fetch(segment, [URL])
     add_parse(segment, {URL: A}, {URL: [{"url": "http://c.test/", "metadata": {"k": "v"}}]}, {URL: {"k": "v"}})
     update(database, segment)
-    assert set(schemas[0].names) == set(TOUCHED.names)
-    wrong = [name for name in TOUCHED.names if not _alike(schemas[0].field(name).type, TOUCHED.field(name).type)]
-    assert wrong == []
+    for function, names in ((after_attempt, TOUCHED.names), (after_news, NEWS)):
+        found = schemas[function]
+        assert set(found.names) == set(names)
+        assert [name for name in names if not _alike(found.field(name).type, TOUCHED.field(name).type)] == []
 
 
 def _alike(found: pa.DataType, declared: pa.DataType) -> bool:
@@ -631,8 +637,8 @@ def _alike(found: pa.DataType, declared: pa.DataType) -> bool:
 
 def test_news_that_waits_in_a_file_leads_to_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
-    for folder, in_memory in ((tmp_path / "memory", 1_000), (tmp_path / "file", 3)):
-        monkeypatch.setattr("nutchpy.engine.rewrite._ROWS_IN_MEMORY", in_memory)
+    for folder, share in ((tmp_path / "memory", 1), (tmp_path / "file", 2**60)):
+        monkeypatch.setattr("nutchpy.engine.rewrite._SHARE_IN_MEMORY", share)
         monkeypatch.setattr("nutchpy.engine.duckdb._BATCH_ROWS", 2)
         urls = [f"http://h{n % 4}.test/{n}" for n in range(20)]
         database, segment = crawl(folder, *urls)

@@ -1,4 +1,5 @@
--- The newest attempt at each URL, the signature of what was fetched then, and what parsing said of the URL since.
+-- Of the few URLs that more is said of than that they are linked to: the newest attempt, the signature of what was
+-- fetched then, what parsing said of the URL since, and the metadata that links bring.
 with attempts as (
     select *
     from (
@@ -12,12 +13,12 @@ with attempts as (
     )
     where nth = 1
 ),
--- Few rows of many, which are links, and so looked for once.
+-- Few rows of many, which are plain links, and so looked for once.
 parsed as (
     select crawl_parse.*, parts.twin, parts.fresh, parts.round
     from crawl_parse
     join parts on parts.path = crawl_parse.path
-    where kind in ('signature', 'metadata')
+    where kind in ('signature', 'metadata') or metadata is not null
 ),
 signatures as (
     select url, twin, max(signature) as signature, max(fresh) as fresh
@@ -34,11 +35,28 @@ described as (
     from parsed
     where kind = 'metadata' and fresh and metadata is not null
     group by url
+),
+lent as (
+    select
+        url,
+        min(host) as host,
+        min(bucket_key) as bucket_key,
+        list({'rank': -cast(score as double), 'metadata': metadata}) as inlink_metadata
+    from (
+        select url, host, bucket_key, score, metadata
+        from parsed
+        where kind = 'linked' and fresh
+        union all
+        select url, host, bucket_key, score, metadata
+        from redirects
+        where metadata is not null
+    )
+    group by url
 )
 select
-    coalesce(attempts.url, described.url) as url,
-    coalesce(attempts.host, described.host) as host,
-    coalesce(attempts.bucket_key, described.bucket_key) as bucket_key,
+    coalesce(attempts.url, described.url, lent.url) as url,
+    coalesce(attempts.host, described.host, lent.host) as host,
+    coalesce(attempts.bucket_key, described.bucket_key, lent.bucket_key) as bucket_key,
     attempts.fresh as newly_fetched,
     signatures.fresh as newly_parsed,
     attempts.domain as attempt_domain,
@@ -56,8 +74,10 @@ select
     attempts.last_modified as attempt_last_modified,
     attempts.metadata as attempt_metadata,
     signatures.signature as new_signature,
-    described.parse_metadata
+    described.parse_metadata,
+    lent.inlink_metadata
 from attempts
 left join signatures on signatures.url = attempts.url and signatures.twin = attempts.twin
 full join described on described.url = attempts.url
+full join lent on lent.url = coalesce(attempts.url, described.url)
 order by bucket_key
