@@ -24,6 +24,9 @@ LONG_TAG: Final = 4_096
 _ATTRIBUTE: Final = r"""[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?"""
 _START_TAG: Final = re.compile(rf"<[a-zA-Z][^\s/>]*+(?:{_ATTRIBUTE})*+")
 """A tag with its attributes as a tokenizer takes them: a ``>`` between quotes does not end it, a ``<`` is a name."""
+_UNBROKEN: Final = re.compile(rf"<[a-zA-Z][^>]{{{LONG_TAG - 2}}}")
+_QUOTED_END: Final = re.compile(r"""=\s*+(?:"[^">]*+>|'[^'>]*+>)""")
+"""A ``>`` between the quotes of a value, or what looks like it: a long tag has this or is unbroken by any ``>``."""
 _FIRST_ATTRIBUTES: Final = re.compile(rf"<[a-zA-Z][^\s/>]*+(?:{_ATTRIBUTE}){{{MAX_ATTRIBUTES}}}+")
 _TAG: Final = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")
 _HAS_FOREIGN: Final = re.compile("<(?:svg|math)", re.IGNORECASE)
@@ -42,7 +45,7 @@ _KEPT: Final = frozenset(_STRUCTURE.split())
 
 def tamed(html: str, max_depth: int) -> str:
     """The page, or one that differs only where it nests deeper than ``max_depth`` or drowns a tag in attributes."""
-    if len(html) > HARMLESS_LENGTH:
+    if len(html) > HARMLESS_LENGTH and (_UNBROKEN.search(html) or _QUOTED_END.search(html)):
         html = _shortened(html)
     limit = max(HARMLESS_DEPTH, max_depth)
     many = len(html) > _SHORTEST_TAG * HARMLESS_TAGS and html.count("<") > HARMLESS_TAGS
@@ -69,9 +72,10 @@ def _may_nest(html: str, flat: tuple[str, ...] = ()) -> int:
     depth = highest = 0
     for start in range(0, len(html), _CHUNK):
         chunk = html[start : start + _CHUNK]
-        opening = chunk.count("<") - chunk.count("</") - sum(map(chunk.count, flat))
+        closing = chunk.count("</")
+        opening = chunk.count("<") - closing - sum(map(chunk.count, flat))
         highest = max(highest, depth + opening)
-        depth += opening - chunk.count("</")
+        depth += opening - closing
     return highest
 
 
