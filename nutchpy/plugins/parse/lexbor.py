@@ -6,15 +6,19 @@ texts never one by one, but as a whole, collected in C.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterable, Mapping
 from itertools import repeat
-from typing import Any
+from typing import Any, Final
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from nutchpy.plugins.parse.extract import APART, BREAK
 from nutchpy.plugins.parse.tree import Action, Attributes
+
+_HIDDEN: Final = re.compile(rb"""hidden(?<=[\s/"']hidden)[\s/>=]""")
+"""The attribute in a page's source in lower case: to look for it takes a third of asking the tree."""
 
 
 class LexborBuilder:
@@ -26,14 +30,16 @@ class LexborBuilder:
 
     def tree(self, html: str, utf8: bytes | None = None) -> LexborTree:
         """The tree of a page; building it of the page's bytes saves encoding it."""
-        return LexborTree(LexborHTMLParser(utf8 or html), self._actions)
+        hides = utf8 is None or _HIDDEN.search(utf8.lower()) is not None
+        return LexborTree(LexborHTMLParser(utf8 or html), self._actions, hides=hides)
 
 
 class LexborTree:
     """See ``tree.Tree``. Nodes live as long as the tree does, in it or taken out of it."""
 
-    def __init__(self, parser: LexborHTMLParser, actions: Mapping[int, Action]) -> None:
+    def __init__(self, parser: LexborHTMLParser, actions: Mapping[int, Action], *, hides: bool = True) -> None:
         self._parser = parser
+        self._hides = hides
         self._root = parser.root
         self.lines: list[Any] = []
         self.apart: list[Any] = []
@@ -69,7 +75,7 @@ class LexborTree:
 
     def hidden(self) -> list[LexborNode]:
         """The elements that have the attribute ``hidden``."""
-        return self._parser.css("[hidden]")
+        return self._parser.css("[hidden]") if self._hides else []
 
     def within(self, node: LexborNode) -> set[int]:
         """The identities of the elements inside an element."""

@@ -166,6 +166,15 @@ def test_what_is_hidden_has_no_text_and_its_links_keep_theirs(impl: str) -> None
     assert parsed("<html hidden><p>a<a href=1>b</a>", impl).text == ""
 
 
+@BOTH
+@pytest.mark.parametrize(
+    "tag", ["i hidden", "i/HidDen", 'i id="x"hidden', "i id='x'hidden=", "i\thidden\n=no", "i\fhidden/"]
+)
+def test_hidden_is_found_however_it_is_written(tag: str, impl: str) -> None:
+    assert parsed(f"<meta charset=utf-8>a<{tag}>b</i>c", impl).text == "ac"
+    assert parsed(f"<meta charset=koi8-r>a<{tag}>b</i>c", impl).text == "ac"
+
+
 def test_noscript_text_by_setting() -> None:
     html = "a<noscript>b<a href=1>c</a></noscript>d"
     assert parsed(html).text == "ad"
