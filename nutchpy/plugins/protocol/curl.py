@@ -176,6 +176,10 @@ class CurlTransport:
                 self._complete(self._by_handle[handle], (code, message), now)
 
     def _complete(self, transfer: Transfer, error: tuple[int, str] | None, now: float) -> None:
+        if transfer.to_be_read_to_its_end(error):
+            self._multi.remove_handle(transfer.handle)
+            self._multi.add_handle(transfer.handle)
+            return
         output = transfer.finish(error, now)
         self._release(transfer)
         self._done.append((transfer.exchange.token, output))

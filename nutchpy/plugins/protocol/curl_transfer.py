@@ -91,19 +91,39 @@ class Transfer:
     def prepare(self, exchange: Exchange, target: Target) -> None:
         """Make the handle ready for a request."""
         self.exchange = exchange
-        self._lines = []
-        self._header_bytes = 0
-        self._head_ended = self._begun = False
+        self._forget()
         self._target = target
         request = exchange.request
         self.handle.setopt(pycurl.URL, target.url)
         self._setopt(pycurl.HTTPHEADER, self._header_lines(target.options, request.headers))
+        self._setopt(pycurl.IGNORE_CONTENT_LENGTH, 0)
         if target.options.identified:
             self._identify(target.options)
         self._setopt(pycurl.CONNECTTIMEOUT_MS, _milliseconds(request.timeouts.connect))
         self._pin([] if target.literal else _pins(target, request.pinned_ips))
         if self._settings.proxy is not None:
             self._setopt(pycurl.PROXY, self._settings.proxy.url if target.proxied else "")
+
+    def _forget(self) -> None:
+        """Be as before the first byte of an answer."""
+        self._lines = []
+        self._header_bytes = 0
+        self._head_ended = self._begun = False
+
+    def to_be_read_to_its_end(self, error: tuple[int, str] | None) -> bool:
+        """Whether libcurl found a Content-Length that is no number; then the handle is ready to ask once more.
+
+        Browsers read such an answer until the connection closes. libcurl does so only when told before it begins.
+        """
+        if error is None or error[0] != pycurl.E_FTP_WEIRD_SERVER_REPLY or "Content-Length" not in error[1]:
+            return False
+        if self._set[pycurl.IGNORE_CONTENT_LENGTH] == 1:
+            return False
+        self._forget()
+        lines = self._header_lines(self._target.options, self.exchange.request.headers)
+        self._setopt(pycurl.HTTPHEADER, [*lines, b"Connection: close"])
+        self._setopt(pycurl.IGNORE_CONTENT_LENGTH, 1)
+        return True
 
     def _pin(self, pins: list[str]) -> None:
         """Give libcurl the addresses of the host, if it has to look for any."""

@@ -11,6 +11,7 @@ import functools
 import http.client
 import os
 import queue
+import re
 import socket
 import threading
 import time
@@ -26,6 +27,8 @@ from nutchpy.plugins.protocol.exchange import Exchange, Failure, headers_of, len
 from nutchpy.plugins.protocol.requests_errors import BadHead
 
 _BUFFER: Final = 32768
+_STUCK: Final = re.compile(rb"\A(HTTP/1\.[01][ \t]+[0-9]{3})([^0-9\s])")
+"""A status with something at its heels, as in ``200: OK``: http.client wants a number, others read one."""
 _VERSIONS: Final = {10: "1.0", 11: "1.1"}
 
 Pools = dict[str, type[HTTPConnectionPool]]
@@ -146,7 +149,7 @@ class _HeadTap:
         if self.lines and self.lines[-1] in (b"\r\n", b"\n"):
             self.lines = []
         self.lines.append(line)
-        return line
+        return line if len(self.lines) > 1 else _STUCK.sub(rb"\1 \2", line)
 
     def close(self) -> None:
         """As the file's."""
