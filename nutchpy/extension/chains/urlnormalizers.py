@@ -71,9 +71,9 @@ class URLNormalizers(Chain):
             after = self._passed(before, scope)
             for row, url in zip(rows, after, strict=True):
                 normal[row] = url
-            if self._loops == 1:
-                break
             rows = [row for row, old, new in zip(rows, before, after, strict=True) if new is not None and new != old]
+            if not rows:
+                break
         return normal
 
     def _passed(self, urls: list[str], scope: str) -> list[str | None]:
