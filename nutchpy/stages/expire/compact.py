@@ -9,7 +9,7 @@ from typing import Any, Final
 from nutchpy.engine.base import Engine, Files, statement
 from nutchpy.stages.expire.survey import Held, Survey, places, table_of
 from nutchpy.storage import fs
-from nutchpy.storage.parts import PartName, write_part
+from nutchpy.storage.parts import PartName, check_part, write_part
 from nutchpy.storage.schema import TABLES
 from nutchpy.storage.segment import SegmentDraft
 
@@ -62,22 +62,23 @@ def _write(engine: Engine, sql: str, inputs: dict[str, Any], draft: SegmentDraft
 
 def prune(survey: Survey, one: Held, tables: Sequence[str], tick: Callable[[], None]) -> int:
     """Take the rows of bodies that go out of some tables of a segment, part by part; how many bodies went."""
-    gone_sql, pruned_sql = statement(__package__, "gone"), statement(__package__, "pruned")
+    stays_sql, pruned_sql = statement(__package__, "stays"), statement(__package__, "pruned")
     params, gone = {**survey.rule, "segment": one.number}, 0
     for name in tables:
         for path in one.segment.files(name):
-            inputs = {"rows": Files(TABLES[name], [path]), "bodies": survey.bodies}
-            count = survey.engine.table(gone_sql, inputs, params)["n"][0].as_py()
+            rows = Files(TABLES[name], [path])
+            stays = survey.engine.table(stays_sql, {"rows": rows, "bodies": survey.bodies}, params)
+            count = check_part(path, TABLES[name]) - stays.num_rows
             if count:
-                _replace(survey.engine, pruned_sql, inputs, params, path, name)
+                _replace(survey.engine, pruned_sql, {"rows": rows, "stays": stays}, path, name)
             gone += count if name == "content" else 0
             tick()
     return gone
 
 
-def _replace(engine: Engine, sql: str, inputs: dict[str, Any], params: dict[str, Any], path: Path, table: str) -> None:
+def _replace(engine: Engine, sql: str, inputs: dict[str, Any], path: Path, table: str) -> None:
     aside = path.with_name(f"_{path.name}.pruned.tmp")
-    if engine.write(sql, inputs, params, aside, TABLES[table]):
+    if engine.write(sql, inputs, {}, aside, TABLES[table]):
         fs.fsync_file(aside)
         fs.rename(aside, path)
     else:

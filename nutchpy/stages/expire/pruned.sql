@@ -1,14 +1,4 @@
--- The rows of a part without those of bodies that go. What redirects brought is no body of a page: it goes with age.
-select rows.*
+-- The rows of a part without those of bodies that go.
+select *
 from rows
-where
-    exists (
-        select 1
-        from bodies
-        where
-            bodies.url = rows.url
-            and bodies.segment = $segment
-            and bodies.version <= $versions
-            and (bodies.live or not $live_only)
-    )
-    or (not $live_only and not exists (select 1 from bodies where bodies.url = rows.url and bodies.segment = $segment))
+where url in (select url from stays)

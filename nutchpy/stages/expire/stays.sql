@@ -1,7 +1,7 @@
--- How many rows of a part go: those that pruned.sql leaves out.
-select count(*) as n
+-- The URLs of a part whose bodies stay. What redirects brought is no body of a page: it goes with age.
+select rows.url
 from rows
-where not (
+where
     exists (
         select 1
         from bodies
@@ -12,4 +12,3 @@ where not (
             and (bodies.live or not $live_only)
     )
     or (not $live_only and not exists (select 1 from bodies where bodies.url = rows.url and bodies.segment = $segment))
-)
