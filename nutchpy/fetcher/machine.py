@@ -168,9 +168,10 @@ def build(conf: Conf, world: World, pieces: Iterator[Piece], share: Share) -> Ma
     hosts_tell = None if by_ip else key
     territory = Territory(share.known, share.own_queues, share.other_queues, (share.number, share.lists), hosts_tell)
     chains = (URLNormalizers.from_conf(conf), URLFilters.from_conf(conf))
+    schemes = chains_of_plugins.schemes(conf)
     known: dict[str, Handler | None] = {
-        "dns": DnsHandler(resolver, by_ip) if _resolves(conf) else None,
-        "robots": RobotsHandler(robots, sink.counters, chains_of_plugins.schemes(conf)),
+        "dns": DnsHandler(resolver, by_ip, schemes) if _resolves(conf) else None,
+        "robots": RobotsHandler(robots, sink.counters, schemes),
         "protocol": ProtocolHandler(traffic, settings.page_settings(conf), resumed.append, sink.ended),
         "redirect": RedirectHandler(RedirectJudge(settings.redirect_settings(conf), *chains, territory.claim)),
         "page_writer": _page_writer(conf),

@@ -192,9 +192,14 @@ def test_what_robots_txt_said_is_recorded(
 
 
 def test_what_is_no_web_page_has_no_verdict(tmp_path: Path) -> None:
-    segment = make_segment(tmp_path / "segments", ["http://no.invalid/", "gopher://a.test/"])
+    segment = make_segment(tmp_path / "segments", ["http://no.invalid/", "gopher://no.invalid/"])
     fetch(segment)
-    assert [(row["robots"], row["robots_rule"]) for row in read_table(segment, "crawl_fetch")] == [(None, None)] * 2
+    found = {row["url"]: row for row in read_table(segment, "crawl_fetch")}
+    assert [(row["robots"], row["robots_rule"]) for row in found.values()] == [(None, None)] * 2
+    assert {url: row["protocol_status"] for url, row in found.items()} == {
+        "http://no.invalid/": "dns_failed",
+        "gopher://no.invalid/": "proto_not_found",
+    }
 
 
 def test_robots_txt_that_has_moved(tmp_path: Path, serve: Callable[..., SiteServer]) -> None:

@@ -12,15 +12,16 @@ from nutchpy.fetcher.pipeline import PROCEED, Answer, Finish, Unrecorded
 
 
 class DnsHandler:
-    """Asks the Resolver; addresses in URLs need no asking."""
+    """Asks the Resolver; addresses in URLs need no asking, nor do URLs of other ``schemes``, which end later on."""
 
-    def __init__(self, resolver: Resolver, by_ip: bool) -> None:
+    def __init__(self, resolver: Resolver, by_ip: bool, schemes: frozenset[str]) -> None:
         self._resolver = resolver
         self._by_ip = by_ip
+        self._schemes = schemes
 
     def handle(self, item: FetchItem, now: float) -> Answer:
         """Proceed with addresses, end as ``dns_failed``, or go back into the queue until there is an answer."""
-        if not item.host:
+        if not item.host or item.url.partition(":")[0] not in self._schemes:
             return PROCEED
         if is_address(item.host):
             return self._placed(item, item.host.strip("[]"))

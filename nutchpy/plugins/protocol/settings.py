@@ -137,6 +137,8 @@ def request_headers(defaults: Headers, own: Headers) -> list[tuple[str, str]]:
 
 def _proxy(conf: Conf) -> Proxy | None:
     host = conf.text("http.proxy.host").strip()
+    socks = _choice(conf, "http.proxy.type", ("HTTP", "SOCKS")) == "SOCKS"
+    remote_names = _choice(conf, "http.proxy.resolve", ("local", "remote")) == "remote"
     if not host:
         return None
     return Proxy(
@@ -144,8 +146,8 @@ def _proxy(conf: Conf) -> Proxy | None:
         port=conf.integer("http.proxy.port"),
         username=conf.text("http.proxy.username"),
         password=secret(conf.text("http.proxy.password"), "http.proxy.password"),
-        socks=_choice(conf, "http.proxy.type", ("HTTP", "SOCKS")) == "SOCKS",
-        remote_names=_choice(conf, "http.proxy.resolve", ("local", "remote")) == "remote",
+        socks=socks,
+        remote_names=remote_names,
         exceptions=tuple(pattern.strip().lower() for pattern in conf.words("http.proxy.exception.list")),
     )
 

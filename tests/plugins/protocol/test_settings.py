@@ -63,8 +63,9 @@ def test_proxy_url(socks: bool, remote: bool, url: str) -> None:
         ("http.filter.ipaddress.include", ["10.0.0.0/99"]),
     ],
 )
-def test_settings_that_make_no_sense(name: str, value: str | list[str]) -> None:
-    conf = defaults().with_values({"http.proxy.host": "p", name: value})
+@pytest.mark.parametrize("proxy", ["", "p"])
+def test_settings_that_make_no_sense(name: str, value: str | list[str], proxy: str) -> None:
+    conf = defaults().with_values({"http.proxy.host": proxy, name: value})
     with pytest.raises(ConfigError, match=name):
         TransportSettings.from_conf(conf)
 
