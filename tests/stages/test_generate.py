@@ -223,7 +223,6 @@ def test_windows_give_what_one_sort_gives(tmp_path: Path) -> None:
     make_crawldb(tmp_path / "crawldb", rows, buckets=16)
     ranked = [row["url"] for row in sorted(rows, key=lambda row: (-row["score"], row["url"])) if "host3" in row["url"]]
     rules: Mapping[str, Value] = {"urlfilter.order": ["regex"], "urlfilter.regex.rules": "-host[^3]\n+."}
-    pytest.importorskip("nutchpy.plugins.urlfilter.regex")
     outcome = generated(tmp_path, rules, top_n=1_000)
     assert listed_urls(outcome) == [set(ranked[:1_000])]
     assert outcome.counters["filtered:regex.host[^3]"] or outcome.counters.family("filtered") > 5_000

@@ -332,8 +332,6 @@ def test_no_order_of_coming_matters(tmp_path: Path, buckets: int) -> None:
 
 
 def test_both_ends_are_normalized_and_filtered(tmp_path: Path) -> None:
-    pytest.importorskip("nutchpy.plugins.urlfilter.regex")
-    pytest.importorskip("nutchpy.plugins.urlnormalizer.basic")
     settings: dict[str, Value] = {
         "urlnormalizer.order": ["basic"],
         "urlfilter.order": ["regex"],
