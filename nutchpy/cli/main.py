@@ -12,13 +12,10 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, NoReturn
-
-import typer
-from typer.core import TyperGroup
+from typing import Final, NoReturn
 
 from nutchpy.cli import words
-from nutchpy.cli.command import COMMON, Call, Common, StageCommand, build
+from nutchpy.cli.command import COMMON, Call, Common, StageCommand, build, wants_help
 from nutchpy.conf.values import nearest
 from nutchpy.core.errors import NutchpyError, UsageError, exit_code
 from nutchpy.core.version import VERSION
@@ -87,61 +84,49 @@ nutchpy COMMAND --help explains a command and ends with an example.
 """
 
 
-_HELP: Final = frozenset({"-h", "--help", "help"})
-_VERSION: Final = frozenset({"-V", "--version"})
+_HELP_WORDS: Final = frozenset({"-h", "--help", "help"})
+_VERSION_WORDS: Final = frozenset({"-V", "--version"})
 
 
-class Commands(TyperGroup):
-    """All commands, imported when asked for; options common to all may stand before the command's name."""
+@dataclass(frozen=True)
+class Told:
+    """What a command line gets that asks for no command: a text."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Their names, in the order of a crawl."""
-        return list(COMMANDS)
+    text: str
+    exit_code: int = 0
 
-    def get_command(self, ctx: Any, cmd_name: str) -> StageCommand:
-        """The command; UsageError when there is none of that name."""
-        entry = COMMANDS.get(cmd_name)
-        if entry is None:
-            raise UsageError(f"{_no_command(cmd_name)} (nutchpy --help lists the commands)")
-        if cmd_name in WITHOUT_NUMPY:
-            load_arrow("pyarrow.compute")
-        return build(cmd_name, entry.module)
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Options up to the command's name; the rest is the command's own."""
-        values, rest = words.leading(args, COMMON, _HELP | _VERSION)
-        first = rest[0] if rest else None
-        if first in _VERSION:
-            typer.echo(f"nutchpy {VERSION}")
-            raise typer.Exit
-        if first in _HELP and rest[1:]:
-            rest = [rest[1], "--help"]
-        elif first is None or first in _HELP:
-            typer.echo(ctx.get_help())
-            raise typer.Exit(0 if first else UsageError.exit_code)
-        ctx.obj = Common(**values)
-        ctx.args = rest
-        return rest
+def asked(args: Sequence[str]) -> Call | Told:
+    """What a command line asks for. One without words is told what there is, and is an error of use all the same."""
+    values, rest = words.leading(args, COMMON, _HELP_WORDS | _VERSION_WORDS)
+    name, *after = rest or ["--help"]
+    if name in _VERSION_WORDS:
+        return Told(f"nutchpy {VERSION}")
+    if name in _HELP_WORDS and not after:
+        return _help(None, 0 if rest else UsageError.exit_code)
+    if name in _HELP_WORDS:
+        name, after = after[0], ["--help"]
+    command = _command(name)
+    return _help(command) if wants_help(after) else command.call(after, Common(**values))
 
-    def invoke(self, ctx: Any) -> Any:
-        """Hand the words after the command's name to the command."""
-        name, *rest = ctx.args
-        command = self.get_command(ctx, name)
-        with command.make_context(name, rest, parent=ctx) as inner:
-            return command.invoke(inner)
 
-    def format_usage(self, ctx: Any, formatter: Any) -> None:
-        """One line."""
-        formatter.write_usage("nutchpy", "COMMAND [ARGUMENTS] [OPTIONS]")
+def _command(name: str) -> StageCommand:
+    """The command, imported; UsageError when there is none of that name."""
+    entry = COMMANDS.get(name)
+    if entry is None:
+        raise UsageError(f"{_no_command(name)} (nutchpy --help lists the commands)")
+    if name in WITHOUT_NUMPY:
+        load_arrow("pyarrow.compute")
+    return build(name, entry.module)
 
-    def format_help_text(self, ctx: Any, formatter: Any) -> None:
-        """The text as it stands."""
-        formatter.write(f"\n{HELP}")
 
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """The commands, without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+def _help(command: StageCommand | None, code: int = 0) -> Told:
+    """A command's help, or the program's."""
+    from nutchpy.cli import manual  # typer takes 35 ms to import, and commands that run need none of it
+
+    if command is not None:
+        return Told(manual.of_command(command), code)
+    return Told(manual.of_program(HELP, [(name, entry.summary) for name, entry in COMMANDS.items()]), code)
 
 
 def _no_command(name: str) -> str:
@@ -160,8 +145,8 @@ def run(args: Sequence[str]) -> int:
     """Carry out one command line; the exit code. Whatever goes wrong is one line on stderr."""
     debug = "--debug" in args
     try:
-        asked = Commands(name="nutchpy", help=HELP, rich_markup_mode=None).main(list(args), "nutchpy", None, False)
-        code = execute(asked) if isinstance(asked, Call) else int(asked or 0)
+        call = asked(args)
+        code = execute(call) if isinstance(call, Call) else _tell(call)
         sys.stdout.flush()
     except BrokenPipeError:
         _discard_output()
@@ -207,6 +192,11 @@ def execute(call: Call) -> int:
         finally:
             bar.close()
     return outcome.exit_code
+
+
+def _tell(told: Told) -> int:
+    sys.stdout.write(f"{told.text}\n")
+    return told.exit_code
 
 
 def _failed(message: str, error: BaseException, debug: bool) -> int:
