@@ -108,6 +108,8 @@ def _coded(name: str, label: str, body: bytes, expected: bytes, truncated: str |
 
 _CL: Final = ("Content-Length", "100")
 _TE: Final = ("Transfer-Encoding", "chunked")
+_BARE_TEXT: Final = "just some text, äöü".encode()
+_BARE_HTML: Final = b"<!DOCTYPE html>\n<html><title>x</title></html>"
 _BAD: Final = Outcome(Status.BAD_RESPONSE)
 _LOST: Final = Outcome(Status.EXCEPTION)
 _LATE: Final = Outcome(Status.TIMEOUT)
@@ -170,8 +172,10 @@ _FRAMING: Final = (
 )
 
 _BROKEN: Final = (
-    _raw("no status line", b"just some text, long enough to be seen as such", _BAD),
-    _raw("html without status line", b"<!DOCTYPE html>\n<html><title>x</title></html>", _BAD),
+    _raw("binary without status line", b"\x15\x03\x01\0\2\2\x46 as TLS complains", _BAD),
+    _raw("another protocol", b"SSH-2.0-OpenSSH_9.9\r\n", _BAD),
+    _raw("yet another", b"220 mail.example ESMTP\r\n", _BAD),
+    _raw("status line in lower case", b"http/1.1 200 ok\r\n\r\nbody", _BAD),
     _raw("icy", b"ICY 200 OK\r\n\r\nbody", _BAD),
     _raw("unknown version", b"HTTP/9.9 200 OK\r\n\r\nbody", _BAD),
     _raw("status is no number", b"HTTP/1.1 abc OK\r\n\r\nbody", _BAD),
@@ -194,6 +198,14 @@ _BROKEN: Final = (
 )
 
 _LENIENT: Final = (
+    _raw("no status line", _BARE_TEXT, success(_BARE_TEXT)),
+    _raw("html without status line", _BARE_HTML, success(_BARE_HTML)),
+    Case(
+        "long without status line",
+        [Send(_BARE_HTML), Send(bytes(9000))],
+        success(_BARE_HTML, truncated="length"),
+        content_limit=len(_BARE_HTML),
+    ),
     _raw("one length twice", _OK + b"Content-Length: 2, 2\r\n\r\nbody", success(b"bo", ("Content-Length", "2, 2"))),
     _raw("colon behind the status", b"HTTP/1.1 200: OK\r\n\r\nbody", success()),
     _raw("length is no number", _OK + b"Content-Length: 4s\r\n\r\nbody", success(b"body", ("Content-Length", "4s"))),

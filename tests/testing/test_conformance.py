@@ -173,7 +173,8 @@ def test_respond(transport: str) -> None:
     assert (output.http_status, output.protocol_status) == (200, ProtocolStatus.SUCCESS)
     assert (list(output.headers), output.content) == ([("A", "b"), ("Content-Length", "9")], b"body")
     assert output.truncated == "disconnect"
-    assert conformance.respond(b"nothing\r\n", transport).http_status is None
+    assert conformance.respond(b"HTTP/nothing\r\n", transport).http_status is None
+    assert conformance.respond(b"words alone\r\n", transport).content == b"words alone\r\n"
 
 
 @QUICK

@@ -14,7 +14,7 @@ import pycurl
 from nutchpy.core.content import Headers, ProtocolOutput
 from nutchpy.core.protocol_status import ProtocolStatus
 from nutchpy.plugins.protocol.admission import Target
-from nutchpy.plugins.protocol.exchange import Exchange, Failure, headers_of
+from nutchpy.plugins.protocol.exchange import Exchange, Failure, headers_of, is_bare
 from nutchpy.plugins.protocol.hosts import HostOptions
 from nutchpy.plugins.protocol.settings import TransportSettings
 
@@ -76,6 +76,7 @@ class Transfer:
         self._header_bytes = 0
         self._head_ended = False
         self._begun = False
+        self._no_answer = False
         self._target: Target
         self.exchange: Exchange
         self.handle = pycurl.Curl()
@@ -108,7 +109,7 @@ class Transfer:
         """Be as before the first byte of an answer."""
         self._lines = []
         self._header_bytes = 0
-        self._head_ended = self._begun = False
+        self._head_ended = self._begun = self._no_answer = False
 
     def to_be_read_to_its_end(self, error: tuple[int, str] | None) -> bool:
         """Whether libcurl found a Content-Length that is no number; then the handle is ready to ask once more.
@@ -194,6 +195,8 @@ class Transfer:
     def _failure(self, code: int, message: str) -> Failure | None:
         if code == pycurl.E_WRITE_ERROR and (self.exchange.sated or self.exchange.too_large):
             return None
+        if code == pycurl.E_WRITE_ERROR and self._no_answer:
+            return Failure(ProtocolStatus.BAD_RESPONSE, "no status line")
         status = _BY_CODE.get(code, ProtocolStatus.EXCEPTION)
         if code == pycurl.E_RECV_ERROR:
             status = ProtocolStatus.CONNECT_FAILED if self._in_tunnel_mouth() else _receive_error(message)
@@ -229,6 +232,12 @@ class Transfer:
 
     def _write(self, data: bytes) -> int | None:
         self._begin()
+        if not (self._begun or self._lines) and is_bare(data):
+            self._begun = True
+            self.exchange.begin(200, (), "0.9")
+        if not self._begun:
+            self._no_answer = True
+            return _ABORT
         exchange = self.exchange
         exchange.deadlines.received(time.monotonic())
         if not exchange.budget.room(exchange.token, len(data)):
@@ -271,7 +280,7 @@ def _constant_options(settings: TransportSettings) -> list[tuple[int, Any]]:
         (pycurl.FOLLOWLOCATION, 0),
         (pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS),
         (pycurl.HTTP_VERSION, http),
-        (pycurl.HTTP09_ALLOWED, 0),
+        (pycurl.HTTP09_ALLOWED, 1),
         (pycurl.PATH_AS_IS, 1),
         (pycurl.BUFFERSIZE, 65536),
         (pycurl.CAINFO, certifi.where()),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from nutchpy.core.content import Headers, ProtocolOutput
+from nutchpy.core.mime import is_binary
 from nutchpy.core.protocol_status import ProtocolStatus, from_http
 from nutchpy.extension.decoder import BodyDecoder, Reason
 from nutchpy.extension.points import Request
@@ -20,6 +21,8 @@ from nutchpy.plugins.protocol.deadlines import Deadlines
 from nutchpy.plugins.protocol.settings import TransportSettings
 
 _FOLD: Final = re.compile(rb"\r?\n[ \t]+")
+_GREETING: Final = re.compile(rb"HTTP/|ICY |RTSP/|SIP/|SSH-|RFB |@RSYNCD|\+OK|-ERR|\* OK|[0-9]{3}[ -]", re.IGNORECASE)
+"""How a broken status line begins, and what other servers say first."""
 _EDGES: Final = " \t\r\n\0"
 _TELLING: Final = frozenset({"transfer-encoding", "location", "content-length", "content-encoding"})
 """Headers that say how the answer is to be read, or followed."""
@@ -191,6 +194,11 @@ class Exchange:
     def _answer(self, message: str) -> tuple[ProtocolStatus, str]:
         status = from_http(self.http_status or 0)
         return status, message or ("" if status in _NO_NEWS else f"HTTP {self.http_status}")
+
+
+def is_bare(head: bytes) -> bool:
+    """Whether an answer that begins so is a document without a head (HTTP/0.9): a text, not another protocol's word."""
+    return bool(head.strip()) and not is_binary(head) and _GREETING.match(head.lstrip()) is None
 
 
 def refusal(ip: str, reason: str) -> Failure:

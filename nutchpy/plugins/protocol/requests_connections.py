@@ -23,12 +23,13 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
 
 from nutchpy.plugins.protocol.admission import Target
-from nutchpy.plugins.protocol.exchange import Exchange, Failure, headers_of, lengths_of
+from nutchpy.plugins.protocol.exchange import Exchange, Failure, headers_of, is_bare, lengths_of
 from nutchpy.plugins.protocol.requests_errors import BadHead
 
 _BUFFER: Final = 32768
 _STUCK: Final = re.compile(rb"\A(HTTP/1\.[01][ \t]+[0-9]{3})([^0-9\s])")
 """A status with something at its heels, as in ``200: OK``: http.client wants a number, others read one."""
+_HEAD: Final = b"HTTP/"
 _VERSIONS: Final = {10: "1.0", 11: "1.1"}
 
 Pools = dict[str, type[HTTPConnectionPool]]
@@ -164,8 +165,12 @@ class _Response(http.client.HTTPResponse):
         self._exchange = exchange
 
     def begin(self) -> None:
-        """Read the head of the final answer."""
+        """Read the head of the final answer, if it has one."""
         file: Any = self.fp
+        start: bytes = file.peek()
+        if not _HEAD.startswith(start[: len(_HEAD)]) and is_bare(start):
+            self._begin_bare()
+            return
         tap = _HeadTap(file, self._exchange)
         self.fp = tap  # type: ignore[assignment]  # nothing but readline and close is called while the head is read
         super().begin()
@@ -181,6 +186,16 @@ class _Response(http.client.HTTPResponse):
             self.length = int(lengths[0])  # "30, 30": http.client does not read it
         head = b"".join(tap.lines) if self._exchange.settings.keep_response else None
         self._exchange.begin(self.status, headers, _VERSIONS.get(self.version), head)
+
+    def _begin_bare(self) -> None:
+        """A document without a head, as http.client would describe it."""
+        self.headers = self.msg = http.client.HTTPMessage()
+        self.version, self.code, self.status, self.reason = 9, 200, 200, ""
+        self.length, self.chunked, self.will_close = None, False, True
+        now = time.monotonic()
+        self._exchange.deadlines.received(now)
+        self._exchange.note("first_byte", now)
+        self._exchange.begin(200, (), "0.9")
 
     def _read_and_discard_trailer(self) -> None:
         """Behind the last chunk: no more than a head may have, and not without an end, as libcurl has it."""
