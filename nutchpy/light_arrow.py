@@ -14,8 +14,8 @@ from importlib import import_module
 def load_arrow(module: str = "pyarrow") -> None:
     """Load Arrow, or a module of it, as where there is no numpy; as usual in a process that has either already.
 
-    ``pyarrow.compute`` looks for numpy too: who needs it, now or later, loads it by this. Arrow's allocator is kept from
-    huge pages: each is cleared whole when it is first touched, which took 40 ms of a command that wrote six megabytes.
+    ``pyarrow.compute`` looks for numpy too: who needs it, now or later, loads it by this. Arrow's allocator is kept
+    from huge pages: each is cleared whole when first touched, which took 40 ms of a command that wrote six megabytes.
     """
     if "pyarrow" in sys.modules or "numpy" in sys.modules:
         return
