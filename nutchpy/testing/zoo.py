@@ -162,7 +162,7 @@ _LIARS: Final = [
 ]
 
 _STRANGERS: Final = [
-    _raw("HTTP 0.9", b"<html><title>old</title></html>", _BAD),
+    _raw("HTTP 0.9", b"<html><title>old</title></html>", _FINE),
     _raw("ssh", b"SSH-2.0-OpenSSH_9.0\r\n", _BAD),
     _raw("smtp", b"220 mail.test ESMTP ready\r\n", _BAD),
     _raw("an unknown version", b"HTTP/7.3 200 OK\r\n\r\nabc", _BAD),

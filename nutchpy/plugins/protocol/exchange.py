@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from nutchpy.core.content import Headers, ProtocolOutput
-from nutchpy.core.mime import is_binary
+from nutchpy.core.mime import SNIFF_BYTES, is_binary
 from nutchpy.core.protocol_status import ProtocolStatus, from_http
 from nutchpy.extension.decoder import BodyDecoder, Reason
 from nutchpy.extension.points import Request
@@ -23,6 +23,7 @@ from nutchpy.plugins.protocol.settings import TransportSettings
 _FOLD: Final = re.compile(rb"\r?\n[ \t]+")
 _GREETING: Final = re.compile(rb"HTTP/|ICY |RTSP/|SIP/|SSH-|RFB |@RSYNCD|\+OK|-ERR|\* OK|[0-9]{3}[ -]", re.IGNORECASE)
 """How a broken status line begins, and what other servers say first."""
+_ASCII: Final = bytes(range(128))
 _EDGES: Final = " \t\r\n\0"
 _TELLING: Final = frozenset({"transfer-encoding", "location", "content-length", "content-encoding"})
 """Headers that say how the answer is to be read, or followed."""
@@ -198,7 +199,13 @@ class Exchange:
 
 def is_bare(head: bytes) -> bool:
     """Whether an answer that begins so is a document without a head (HTTP/0.9): a text, not another protocol's word."""
-    return bool(head.strip()) and not is_binary(head) and _GREETING.match(head.lstrip()) is None
+    return bool(head.strip()) and _is_text(head[:SNIFF_BYTES]) and _GREETING.match(head.lstrip()) is None
+
+
+def _is_text(head: bytes) -> bool:
+    """Half of it in ASCII, or all of it in UTF-8, and no control characters."""
+    beyond = len(head.translate(None, _ASCII))
+    return not is_binary(head) and (2 * beyond <= len(head) or "\ufffd" not in head.decode("utf-8", "replace")[:-1])
 
 
 def refusal(ip: str, reason: str) -> Failure:
