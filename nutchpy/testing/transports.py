@@ -202,7 +202,7 @@ _LENIENT: Final = (
     _raw("html without status line", _BARE_HTML, success(_BARE_HTML)),
     Case(
         "long without status line",
-        [Send(_BARE_HTML), Send(bytes(9000))],
+        [Send(_BARE_HTML), Send(b"x" * 9000)],
         success(_BARE_HTML, truncated="length"),
         content_limit=len(_BARE_HTML),
     ),
