@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 from nutchpy.core import urls
@@ -31,14 +32,19 @@ def parse(content: str) -> tuple[float, str | None] | None:
     return seconds, _reference(rest) if rest else None
 
 
-def meta_refresh(content: str, page: str, base: str | None = None) -> tuple[float, str] | None:
-    """Seconds and absolute target; the reference resolves against ``base`` (the page when None)."""
+def meta_refresh(
+    content: str, page: str, base: str | None = None, encoded: Callable[[str], str] = str
+) -> tuple[float, str] | None:
+    """Seconds and absolute target; the reference resolves against ``base`` (the page when None).
+
+    ``encoded`` rewrites a reference for the page's charset. A script is no target, as the standard says.
+    """
     found = parse(content)
     if found is None:
         return None
     seconds, reference = found
-    target = page if reference is None else urls.resolve(base or page, reference)
-    return None if target is None else (seconds, target)
+    target = page if reference is None else urls.resolve(base or page, encoded(reference))
+    return None if target is None or target.startswith("javascript:") else (seconds, target)
 
 
 def _reference(text: str) -> str:

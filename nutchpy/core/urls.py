@@ -66,7 +66,9 @@ class Url(Protocol):
 
 
 def resolve(base: str, reference: str) -> str | None:
-    """``reference`` against ``base`` as a browser does it; None when that is no URL."""
+    """``reference`` against ``base`` as a browser does it, alone when that is empty; None when it is no URL."""
+    if not base:
+        return _exact(reference)
     try:
         return str(ada_url.join_url(_scalar(base), _scalar(reference)))
     except ValueError:

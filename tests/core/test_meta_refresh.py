@@ -18,6 +18,11 @@ def test_resolves_against_base_and_names_itself() -> None:
     assert meta_refresh("0;url=http://[bad/", PAGE) is None
 
 
+def test_a_script_is_no_target() -> None:
+    assert meta_refresh("0;url= JavaScript:go()", PAGE) is None
+    assert meta_refresh("0;url=javascript.html", PAGE) == (0.0, "http://example.org/dir/javascript.html")
+
+
 def test_absurd_times_stay_finite() -> None:
     assert parse("9" * 400 + ";url=x") == (999999999.0, "x")
 

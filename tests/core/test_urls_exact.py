@@ -28,6 +28,7 @@ BITS = ["a", ".", "..", "/", "/.", "^", "xn--", "XN--", "\xad", "。", "é", "?"
 )
 def test_the_standards_form(url: str, href: str | None) -> None:
     assert urls.href(url) == href
+    assert urls.resolve("", url) == href == urls.Resolver("")(url)
     parsed = urls.parse(url)
     assert (str(parsed.href) if parsed else None) == href
     assert urls.resolve("http://base/", url) == href

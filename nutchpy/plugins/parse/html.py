@@ -13,7 +13,7 @@ from nutchpy.conf.layers import Conf
 from nutchpy.core import robots_directives
 from nutchpy.core.content import Content, combined, header
 from nutchpy.core.errors import ConfigError
-from nutchpy.core.meta_refresh import parse as parse_refresh
+from nutchpy.core.meta_refresh import meta_refresh
 from nutchpy.core.parse import Parse, ParseStatus
 from nutchpy.core.urls import resolve
 from nutchpy.plugins.parse import labels, links
@@ -137,13 +137,8 @@ def _builder(impl: str, table: Mapping[str, Action]) -> Builder:
 
 def _refresh(page: Page, url: str, base: str, encoded: Callable[[str], str]) -> tuple[float, str] | None:
     """The first pragma that is a refresh to somewhere."""
-    for name, content in page.pragmas:
-        if name == "refresh" and (found := parse_refresh(content)) is not None:
-            seconds, reference = found
-            target = url if reference is None else resolve(base, encoded(reference))
-            if target is not None:
-                return seconds, target
-    return None
+    found = (meta_refresh(content, url, base, encoded) for name, content in page.pragmas if name == "refresh")
+    return next(filter(None, found), None)
 
 
 def _canonical(page: Page, base: str, encoded: Callable[[str], str]) -> str | None:
