@@ -141,6 +141,11 @@ _FRAMING: Final = (
     _raw("empty body", _OK + b"Content-Length: 0\r\n\r\n", success(b"", ("Content-Length", "0"))),
     _raw("shorter length", _OK + b"Content-Length: 2\r\n\r\nbody", success(b"bo", ("Content-Length", "2"))),
     _raw("chunks", _CHUNKED + b"2;ext=1\r\nbo\r\n2\r\ndy\r\n0\r\nTrailer: x\r\n\r\n", success(b"body", _TE)),
+    _raw(
+        "chunked said twice",
+        _OK + b"Transfer-Encoding: chunked, chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n",
+        success(b"body", ("Transfer-Encoding", "chunked, chunked")),
+    ),
     _raw("space before colon", _OK + b"A : b\r\n\r\nbody", success(b"body", ("A", "b"))),
     _raw("folded header", _OK + b"A: b;\r\n  c;\r\n\td\r\n\r\nbody", success(b"body", ("A", "b; c; d"))),
     _raw(
@@ -188,6 +193,9 @@ _BROKEN: Final = (
     _raw("different lengths in one", _OK + b"Content-Length: 3, 4\r\n\r\nbody", _BAD),
     _raw("different locations", b"HTTP/1.1 301 x\r\nLocation: /a\r\nLocation: /b\r\n\r\n", _BAD),
     _raw("unasked transfer coding", _OK + b"Transfer-Encoding: gzip\r\n\r\nbody", _BAD),
+    _raw("chunk length with a sign", _CHUNKED + b"-4\r\nbody\r\n0\r\n\r\n", _BAD),
+    _raw("chunk length with a prefix", _CHUNKED + b"0x4\r\nbody\r\n0\r\n\r\n", _BAD),
+    _raw("no slash in the status line", b"HTTP 200 OK\r\n\r\nbody", _BAD),
     _raw("no chunk at all", _CHUNKED + b"Not a chunk", _BAD),
     _raw("bad chunk later", _CHUNKED + b"4\r\nbody\r\nzz\r\n", success(b"body", _TE, truncated="disconnect")),
     _raw(

@@ -21,7 +21,9 @@ from nutchpy.plugins.protocol.deadlines import Deadlines
 from nutchpy.plugins.protocol.settings import TransportSettings
 
 _FOLD: Final = re.compile(rb"\r?\n[ \t]+")
-_GREETING: Final = re.compile(rb"HTTP/|ICY |RTSP/|SIP/|SSH-|RFB |@RSYNCD|\+OK|-ERR|\* OK|[0-9]{3}[ -]", re.IGNORECASE)
+_GREETING: Final = re.compile(
+    rb"HTTP[/ ]|ICY |RTSP/|SIP/|SSH-|RFB |@RSYNCD|\+OK|-ERR|\* OK|[0-9]{3}[ -]", re.IGNORECASE
+)
 """How a broken status line begins, and what other servers say first."""
 _ASCII: Final = bytes(range(128))
 _EDGES: Final = " \t\r\n\0"
@@ -244,6 +246,11 @@ def text_of(value: bytes) -> str:
 def lengths_of(headers: Headers) -> list[str]:
     """The values of Content-Length that differ."""
     return _parts(value for name, value in headers if name.lower() == "content-length")
+
+
+def is_chunked(headers: Headers) -> bool:
+    """Whether Transfer-Encoding names that coding, alone or among others."""
+    return "chunked" in _parts(value for name, value in headers if name.lower() == "transfer-encoding")
 
 
 def _telling(headers: Headers) -> dict[str, list[str]]:

@@ -23,13 +23,14 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
 
 from nutchpy.plugins.protocol.admission import Target
-from nutchpy.plugins.protocol.exchange import Exchange, Failure, headers_of, is_bare, lengths_of
+from nutchpy.plugins.protocol.exchange import Exchange, Failure, headers_of, is_bare, is_chunked, lengths_of
 from nutchpy.plugins.protocol.requests_errors import BadHead
 
 _BUFFER: Final = 32768
 _STUCK: Final = re.compile(rb"\A(HTTP/1\.[01][ \t]+[0-9]{3})([^0-9\s])")
 """A status with something at its heels, as in ``200: OK``: http.client wants a number, others read one."""
 _HEAD: Final = b"HTTP/"
+_CHUNK_SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;|\r?\n)")
 _VERSIONS: Final = {10: "1.0", 11: "1.1"}
 
 Pools = dict[str, type[HTTPConnectionPool]]
@@ -181,6 +182,8 @@ class _Response(http.client.HTTPResponse):
         if fault:
             self._close_conn()  # type: ignore[attr-defined]
             raise BadHead(fault)
+        if not self.chunked and is_chunked(headers):
+            self.chunked, self.chunk_left, self.length = True, None, None
         lengths = lengths_of(headers)
         if not self.chunked and self.length is None and len(lengths) == 1 and lengths[0].isdecimal():
             self.length = int(lengths[0])  # "30, 30": http.client does not read it
@@ -196,6 +199,16 @@ class _Response(http.client.HTTPResponse):
         self._exchange.deadlines.received(now)
         self._exchange.note("first_byte", now)
         self._exchange.begin(200, (), "0.9")
+
+    def _read_next_chunk_size(self) -> int:
+        """Digits and no sign, prefix or underscore, all of which Python's int would read."""
+        file: Any = self.fp
+        line: bytes = file.readline(_BUFFER)
+        size = _CHUNK_SIZE.match(line)
+        if size is None:
+            self._close_conn()  # type: ignore[attr-defined]
+            raise ValueError(f"invalid literal for int() with base 16: {line[:40]!r}")
+        return int(size[1], 16)
 
     def _read_and_discard_trailer(self) -> None:
         """Behind the last chunk: no more than a head may have, and not without an end, as libcurl has it."""

@@ -9,7 +9,7 @@ import pytest
 from nutchpy.core.protocol_status import ProtocolStatus
 from nutchpy.plugins.protocol.curl import CurlTransport
 from nutchpy.plugins.protocol.requests import RequestsTransport
-from nutchpy.testing.transports import CASES, Case, MakeTransport, Outcome, outcome, run, success
+from nutchpy.testing.transports import CASES, Case, MakeTransport, Outcome, outcome, run
 
 TRANSPORTS: dict[str, MakeTransport] = {"curl": CurlTransport.from_conf, "requests": RequestsTransport.from_conf}
 
@@ -23,10 +23,6 @@ DIFFERENCES: dict[tuple[str, str], tuple[str, Outcome]] = {
     ("curl", "length beyond 64 bits"): (
         "libcurl takes such a length for no length",
         replace(_BY_NAME["length beyond 64 bits"].expected, truncated=None),
-    ),
-    ("requests", "chunk length beyond 64 bits"): (
-        "http.client counts without bound, and takes what comes until the connection ends",
-        success(b"body\r\n", ("Transfer-Encoding", "chunked"), truncated="disconnect"),
     ),
 }
 """(transport, case) → (reason, what it makes of it instead)."""
