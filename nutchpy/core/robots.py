@@ -8,6 +8,7 @@ Decisions, where sources differ:
 - Percent-encoding is normalised on both sides (RFC 9309 §2.2.2), so ``/%62ar`` and ``/bar``, ``/ö`` and ``/%C3%B6``
   are one path; ``%2F`` and ``/`` in a path are not. Google's own matcher compares the text as it stands.
 - Of several agent names the first that the file names wins; its groups are merged; ``*`` is for when none is named.
+- A name of several words is no product token: only a file that has no ``*`` either may mean us by it.
 - A ``User-agent`` line may name several, with blanks, commas or the like between them; each is addressed, as in Nutch.
 - Crawl-delay is no RFC directive: it does not close a list of ``User-agent`` lines. It is for those of its group that
   stand above it, and of several for one name the shortest counts, as in Nutch.
@@ -143,11 +144,12 @@ class Robots:
 
     def _select(self, agents: tuple[str, ...]) -> Ruleset:
         named = {token for group in self.groups for name in group.agents for token in _agent_tokens(name)}
-        for agent in agents:
-            for token in _our_tokens(agent):
-                if token in named and token != "*":
-                    return self._merge(agent, token)
-        return self._merge("*", "*") if "*" in named else Ruleset(None)
+        ours = [(agent, token) for agent in agents for token in _our_tokens(agent) if token != "*"]
+        words = [(agent, token) for agent, token in ours if " " not in token]
+        for agent, token in (*words, ("*", "*"), *ours):
+            if token in named:
+                return self._merge(agent, token)
+        return Ruleset(None)
 
     def _merge(self, agent: str, token: str) -> Ruleset:
         groups = [group for group in self.groups if group.addresses(token)]
@@ -269,11 +271,12 @@ def _rule(allow: bool, number: int, pattern: bytes, text: bytes) -> Rule:
 
 
 def _agent_tokens(name: str) -> set[str]:
-    """The names a ``User-agent`` value answers to: each word's product token by the RFC, and the word (``MJ12bot``)."""
+    """The names a ``User-agent`` value answers to: of each word the RFC's token and all (``MJ12bot``); the value."""
     if name[:1] == "*" and (len(name) == 1 or name[1].isspace()):
         return {"*"}
     words = _BETWEEN_NAMES.split(name)
-    return {_match(token, word) for word in words for token in (_TOKEN, _RAW_TOKEN)} - {"", "*"}
+    tokens = {_match(token, word) for word in words for token in (_TOKEN, _RAW_TOKEN)}
+    return (tokens | {name.lower()}) - {"", "*"}
 
 
 def _our_tokens(agent: str) -> list[str]:

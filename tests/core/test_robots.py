@@ -181,6 +181,12 @@ def test_an_agent_may_be_given_as_its_header(agent: str) -> None:
     assert not parsed.verdict("http://h.example/x", [agent]).allowed
 
 
+def test_a_name_of_two_words_is_asked_for_last() -> None:
+    group = "User-agent: Night Owl\nDisallow: /x\n"
+    assert not parse(group.encode()).verdict("http://h.example/x", ["night owl"]).allowed
+    assert parse(f"{group}\nUser-agent: *\nAllow: /".encode()).verdict("http://h.example/x", ["Night Owl"]).group == "*"
+
+
 def test_html_around_directives_is_taken_off() -> None:
     page = b"<html>\n<body>\nUser-agent: a<br>\nDisallow: /x<br>\nCrawl-delay: 4<br>\n</body></html>"
     verdict = parse(page).verdict("http://h.example/x/y", ["a"])
