@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final, Protocol, Self
 
@@ -21,12 +22,15 @@ from nutchpy.parsing import rows
 from nutchpy.parsing.board import Board
 from nutchpy.parsing.page import PageInput, PageParser, ParsedPage
 from nutchpy.storage.parts import opened
+from nutchpy.storage.schema import TABLES
 
 _log = logging.getLogger(__name__)
 
 Failures = Mapping[int, tuple[ParseStatus, str]]
 """Pages that a process died of: their number within the job, what it died of."""
 BATCH_ROWS: Final = 16
+TABLE_PAGES: Final = 64
+"""Pages parsed before they become rows: as objects they take several times the memory."""
 _CONTENT: Final = ("url", "base_url", "content_type", "headers", "content", "fetch_time", "truncated")
 
 
@@ -71,9 +75,16 @@ class RowGroupJob:
 
     def run(self, parser: PageParser, board: Board) -> dict[str, bytes]:
         """Read and parse them; each table comes as an Arrow stream."""
-        found = list(_parsed(self._pages(), self.failures, parser, board))
-        tables = rows.tables(found, store_text=self.store_text)
-        return {name: _stream(table) for name, table in tables.items()}
+        parsed = _parsed(self._pages(), self.failures, parser, board)
+        sinks = {name: pa.BufferOutputStream() for name in rows.ORDER}
+        with ExitStack() as stack:
+            streams = {
+                name: stack.enter_context(pa.ipc.new_stream(sink, TABLES[name].schema)) for name, sink in sinks.items()
+            }
+            while some := list(islice(parsed, TABLE_PAGES)):
+                for name, table in rows.tables(some, store_text=self.store_text).items():
+                    streams[name].write_table(table)
+        return {name: bytes(sink.getvalue()) for name, sink in sinks.items()}
 
     def without(self, page: int, status: ParseStatus, message: str) -> Self:
         """That page given up."""
@@ -123,10 +134,3 @@ def _one(page: PageInput, parser: PageParser) -> tuple[ParsedPage | None, ParseS
     except Exception as error:  # noqa: BLE001  worker boundary: whatever a plugin handed us costs this page
         _log.warning("parsing %s raised %r", page.content.url, error, exc_info=error)
         return None, ParseStatus.EXCEPTION, f"{type(error).__name__}: {error}"
-
-
-def _stream(table: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return bytes(sink.getvalue())
