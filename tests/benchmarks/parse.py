@@ -4,14 +4,17 @@
 
 Without a folder, pages are generated that look like documentation: some 25 KB, 400 elements, 100 links. Every figure
 is CPU time, user and system, the best of three rounds, and the rounds take turns, so that a busy machine is busy for
-all. The stage is the command ``nutchpy parse``: start and worker processes, Parquet in and out are in its figure, and
-again in a line of their own, measured with a segment of one page.
+all. The stage is the command ``nutchpy parse``: start and worker processes, Parquet in and out are in its figure. It is
+told for the pages once, where the start weighs much, and for as many copies of them, each in a folder of the site of
+its own, as make some thousands, a segment as crawls have them. What starting takes is measured with a segment of one
+page.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import math
 import random
 import resource
 import shutil
@@ -19,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -33,6 +36,8 @@ from nutchpy.testing.crawls import add_fetch, make_segment
 
 PEERS = Path(__file__).with_name("parse_peers.py")
 ROUNDS = 3
+SEGMENT_PAGES = 3000
+PART_PAGES = 1000
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 VOCABULARY = """
     time year people way day man thing woman life child world school state family student group country problem hand
@@ -42,8 +47,8 @@ VOCABULARY = """
 WORDS = VOCABULARY.split()
 
 
-def generated(count: int) -> list[bytes]:
-    """Pages of one site: the same navigation, different contents."""
+def generated(count: int) -> dict[str, bytes]:
+    """Pages of one site by their paths: the same navigation, different contents."""
     rng = random.Random(7)
 
     def words(number: int) -> str:
@@ -69,17 +74,25 @@ def generated(count: int) -> list[bytes]:
 
     nav = "".join(f"<li><a href='/section{number}/'>{words(2)}</a></li>\n" for number in range(40))
     top = "<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><link rel='stylesheet' href='/static/style.css'>"
-    return [
-        f"{top}<title>{words(4)}</title><script src='/static/doc.js'></script></head><body><nav><ul>{nav}</ul></nav>"
-        f"<main>{''.join(section(number) for number in range(12))}</main></body></html>".encode()
-        for _ in range(count)
-    ]
+
+    def page() -> str:
+        sections = "".join(section(number) for number in range(12))
+        title = f"<title>{words(4)}</title><script src='/static/doc.js'></script>"
+        return f"{top}{title}</head><body><nav><ul>{nav}</ul></nav><main>{sections}</main></body></html>"
+
+    return {f"section{number % 40}/page{number}.html": page().encode() for number in range(count)}
 
 
-def read(folder: Path, count: int) -> list[bytes]:
-    """HTML files of a folder, those of more than 200 KB left out."""
+def read(folder: Path, count: int) -> dict[str, bytes]:
+    """HTML files of a folder by their paths within, those of more than 200 KB left out."""
     paths = (path for path in sorted(folder.rglob("*.html")) if path.stat().st_size < 200_000)
-    return [path.read_bytes() for path in islice(paths, count)]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in islice(paths, count)}
+
+
+def site(pages: Mapping[str, bytes], copy: int = 0) -> list[Content]:
+    """The pages as a site has them, in the folder of one copy."""
+    urls = {f"http://docs.test/{copy}/{path}": body for path, body in pages.items()}
+    return [Content(url, url, "text/html", [], body, NOW) for url, body in urls.items()]
 
 
 def own(work: Callable[[], object]) -> float:
@@ -106,13 +119,13 @@ def of_peer(name: str, folder: Path, python: str = sys.executable) -> float:
 
 
 def segment_of(pages: list[Content], folder: Path) -> Segment:
-    """A segment in which these pages have been fetched."""
+    """A segment in which these pages have been fetched, in parts as fetch writes them."""
     segment = make_segment(folder, ["http://unused.test/"])
-    bodies = {
-        page.url: {"content": page.content, "headers": [{"name": "Content-Type", "value": "text/html"}]}
-        for page in pages
-    }
-    add_fetch(segment, [{"url": url, "score": 1.0} for url in bodies], content=bodies)
+    headers = [{"name": "Content-Type", "value": "text/html"}]
+    for flush, start in enumerate(range(0, len(pages), PART_PAGES)):
+        part = pages[start : start + PART_PAGES]
+        bodies = {page.url: {"content": page.content, "headers": headers} for page in part}
+        add_fetch(segment, [{"url": url, "score": 1.0} for url in bodies], content=bodies, flush=flush)
     return segment
 
 
@@ -123,8 +136,10 @@ def stage(segment: Segment) -> float:
     return of_command(sys.executable, "-m", "nutchpy", "parse", str(segment.path), "-D", "http.agent.name=benchmark")
 
 
-def works(pages: list[Content], place: Path, scrapy: str | None) -> dict[str, Callable[[], float]]:
+def works(bodies: Mapping[str, bytes], place: Path, scrapy: str | None) -> dict[str, Callable[[], float]]:
     """What is measured, in the order in which it is told; each answers CPU seconds per page."""
+    pages = site(bodies)
+    many = [page for copy in range(math.ceil(SEGMENT_PAGES / len(pages))) for page in site(bodies, copy)]
     few = pages[:: max(1, len(pages) // 50)]
     for name, chosen in (("all", pages), ("few", few)):
         folder = place / name
@@ -132,8 +147,12 @@ def works(pages: list[Content], place: Path, scrapy: str | None) -> dict[str, Ca
         for number, page in enumerate(chosen):
             (folder / f"{number:06d}.html").write_bytes(page.content)
     inputs = [PageInput(page, 1.0, 1) for page in pages]
-    segment, tiny = segment_of(pages, place / "segments"), segment_of(pages[:1], place / "tiny")
+    tiny, small, large = (segment_of(made, place / f"{len(made)}") for made in (pages[:1], pages, many))
     html = HtmlParser.from_conf(defaults())
+
+    def trees() -> None:
+        for page in pages:
+            html.parse(page)
 
     def whole() -> None:
         parser = PageParser(defaults())
@@ -142,10 +161,11 @@ def works(pages: list[Content], place: Path, scrapy: str | None) -> dict[str, Ca
 
     found: dict[str, Callable[[], float]] = {
         "lexbor: tree and links": lambda: of_peer("lexbor", place / "all") / len(pages),
-        "html parser: text, links found": lambda: own(lambda: [html.parse(page) for page in pages]) / len(pages),
+        "html parser: text, links found": lambda: own(trees) / len(pages),
         "a page: links resolved, normalised, filtered": lambda: own(whole) / len(pages),
-        "the stage: Parquet in and out, start and workers": lambda: stage(segment) / len(pages),
-        "  of which start and workers": lambda: stage(tiny) / len(pages),
+        f"the stage, {len(many)} pages: Parquet in and out": lambda: stage(large) / len(many),
+        f"the stage, {len(pages)} pages": lambda: stage(small) / len(pages),
+        "  of which start and worker, as for one page": lambda: stage(tiny) / len(pages),
         "BeautifulSoup over lxml: tree, text and links": lambda: of_peer("soup", place / "few") / len(few),
     }
     if scrapy is not None:
@@ -167,12 +187,10 @@ def main(folder: Path | None, count: int, scrapy: str | None) -> None:
     bodies = read(folder, count) if folder else generated(count)
     if not bodies:
         raise SystemExit(f"no HTML files in {folder}")
-    urls = [f"http://docs.test/dir/{number}.html" for number in range(len(bodies))]
-    pages = [Content(url, url, "text/html", [], body, NOW) for url, body in zip(urls, bodies, strict=True)]
-    size = sum(map(len, bodies)) / len(bodies) / 1024
+    size = sum(map(len, bodies.values())) / len(bodies) / 1024
     print(f"{len(bodies)} pages of {size:.1f} KB on average")
     with tempfile.TemporaryDirectory() as place:
-        measured = works(pages, Path(place), scrapy)
+        measured = works(bodies, Path(place), scrapy)
         rounds = [{name: work() for name, work in measured.items()} for _ in range(ROUNDS)]
     figures = {name: min(figure[name] for figure in rounds) for name in measured}
     bare = next(iter(figures.values()))
