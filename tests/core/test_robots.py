@@ -162,6 +162,14 @@ def test_many_agents_and_many_delays_take_linear_time() -> None:
     assert time.process_time() - started < 2
 
 
+@pytest.mark.parametrize("agent", ["a" * 1_000_000, "a/" * 500_000, "a " * 500_000, "(" * 1_000_000])
+def test_an_absurd_name_of_ours_takes_linear_time(agent: str) -> None:
+    parsed = parse(b"User-agent: b\nDisallow: /\n")
+    started = time.process_time()
+    assert parsed.verdict("http://h.example/", [agent]).allowed
+    assert time.process_time() - started < 2
+
+
 def test_robots_txt_itself_is_always_allowed() -> None:
     parsed = parse(b"User-agent: *\nDisallow: /\n")
     assert parsed.verdict("http://h.example/robots.txt", ["b"]) == RobotsVerdict(allowed=True, group="*")
