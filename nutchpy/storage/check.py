@@ -5,7 +5,8 @@ Reads everything; changes and locks nothing. What it finds while a stage writes 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -15,10 +16,10 @@ import pyarrow.compute as pc
 
 from nutchpy.core.errors import StorageError
 from nutchpy.core.urls import bucket_key, bucket_of
-from nutchpy.storage.database import BUCKET_COUNTS, Database, Generation
+from nutchpy.storage.database import Database, Generation
 from nutchpy.storage.parts import PartName, absent_columns, bucket_number, covered, part_batches
 from nutchpy.storage.schema import SEGMENT_TABLES, TABLES, Table
-from nutchpy.storage.segment import Segment, all_segments, segments_in
+from nutchpy.storage.segment import Segment, SegmentMeta, all_segments
 
 Severity = Literal["damaged", "wrong", "older", "left over"]
 
@@ -43,25 +44,26 @@ class Finding:
 
 def check_crawl(crawl: Path) -> Iterator[Finding]:
     """Everything found in a crawl folder."""
-    for folder in sorted(path.parent for path in crawl.glob("*/current")):
-        yield from check_database(folder)
-    yield from _check_segments_folder(crawl / "segments")
-    for segment in segments_in(crawl / "segments"):
-        yield from check_segment(segment)
+    for folder in sorted(path for path in crawl.iterdir() if path.is_dir()):
+        if (folder / "generations").is_dir() or os.path.lexists(folder / "current"):
+            yield from check_database(folder)
+    yield from _check_segments(crawl / "segments")
 
 
 def check_database(folder: Path) -> Iterator[Finding]:
     """One database: its present generation and what lies beside it."""
-    try:
-        with Database.at(folder).reading() as generation:
-            yield from _check_generation(generation)
-    except StorageError as error:
-        yield Finding("damaged", folder, str(error))
-    generations = folder / "generations"
+    generations, current = folder / "generations", folder / "current"
+    if os.path.lexists(current) or any(generations.glob("[!_]*/_meta.json")):  # else nothing was published yet
+        try:
+            with Database.at(folder).reading() as generation:
+                yield from _check_generation(generation)
+        except StorageError as error:
+            yield Finding("damaged", folder, str(error))
+    present = current.resolve()
     for path in sorted([*folder.iterdir(), *(generations.iterdir() if generations.is_dir() else ())]):
         if path.name.startswith("_"):
             yield Finding("left over", path, "of a writer that was killed, or is at work; the next one removes it")
-        elif path.parent == generations and not (path / "_meta.json").exists():
+        elif path.parent == generations and path.resolve() != present and not (path / "_meta.json").exists():
             yield Finding("left over", path, "is no generation: it has no _meta.json; a writer will remove it")
 
 
@@ -71,7 +73,7 @@ def damage_of(path: Path, table: Table) -> str | None:
         for _ in part_batches(path, table):
             pass
     except StorageError as error:
-        return str(error)
+        return " ".join(str(error).split())  # one line, as all findings are
     except (ValueError, MemoryError) as error:  # what broken bytes may decode to
         return f"{path} cannot be read as Parquet: {error}"
     return None
@@ -95,10 +97,9 @@ def check_segment(segment: Segment) -> Iterator[Finding]:
 
 def _check_generation(generation: Generation) -> Iterator[Finding]:
     meta = generation.meta
-    if meta.buckets not in BUCKET_COUNTS:
-        yield Finding("wrong", generation.path / "_meta.json", f"no database has {meta.buckets} buckets")
-        return
     table, rows, last = TABLES[meta.table], 0, (-1, "", "")
+    for part in generation.lost:
+        yield Finding("damaged", part, "is not there any more")
     for part in generation.parts:
         found = list(_check_part(part, table))
         if not found and not generation.as_written(part):
@@ -179,13 +180,26 @@ def _check_once(segment: Segment) -> Iterator[Finding]:
             yield Finding("wrong", segment.path / name, f"{twice} rows are of URLs that have a row already")
 
 
-def _check_segments_folder(folder: Path) -> Iterator[Finding]:
-    live = {segment.path for segment in segments_in(folder)}
-    known = {segment.path for segment in all_segments(folder)}
+def _check_segments(folder: Path) -> Iterator[Finding]:
+    metas: dict[Path, SegmentMeta] = {}
+    known = [segment.path for segment in all_segments(folder)]
+    for path in known:
+        try:
+            metas[path] = Segment(path).meta
+        except StorageError as error:
+            yield Finding("damaged", path / "_meta.json", str(error))
+    dead = {uuid for meta in metas.values() for uuid in meta.replaces}
+    live = {path for path, meta in metas.items() if meta.uuid not in dead}
+    yield from _check_segments_folder(folder, set(known), metas.keys() - live)
+    for path in sorted(live):
+        yield from check_segment(Segment(path))
+
+
+def _check_segments_folder(folder: Path, known: Set[Path], dead: Set[Path]) -> Iterator[Finding]:
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if path.name.startswith("_"):
             yield Finding("left over", path, "of a command that was killed, or is at work")
-        elif path in known - live:
+        elif path in dead:
             yield Finding("left over", path, "a newer segment stands for it; expire removes it")
         elif path.is_dir() and path not in known and not path.name.startswith("."):
             yield Finding("left over", path, "is no segment: it has no _meta.json")

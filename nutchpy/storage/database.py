@@ -17,11 +17,12 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from nutchpy.core.errors import DamagedError, MissingError, UsageError
 from nutchpy.core.urls import bucket_key, bucket_of
 from nutchpy.storage import fs, lock
+from nutchpy.storage.manifest import described, mapping
 from nutchpy.storage.parts import PartName, bucket_number, bucket_part, check_part, covered, database_parts, joined
 from nutchpy.storage.schema import SCHEMA_VERSION, TABLES, Table
 
@@ -89,15 +90,22 @@ class Generation:
         table = TABLES[self.meta.table]
         return sum(check_part(part, table) for part in self.parts)
 
+    @property
+    def lost(self) -> list[Path]:
+        """Parts that were written and are not there any more."""
+        return [self.path / name for name in sorted(self.meta.sums.keys() - {part.name for part in self.parts})]
+
     def as_written(self, part: Path) -> bool:
         """Whether a part is, byte for byte, what was written; True of one from before checksums were kept."""
         return self.meta.sums.get(part.name) in (None, fs.sha256(part))
 
     def verify(self, parts: Iterable[Path] | None = None) -> None:
         """DamagedError naming the first part, of these or of all, that is not what was written, or one that is gone."""
-        lost = self.meta.sums.keys() - {part.name for part in self.parts}
-        if lost:
-            raise DamagedError(f"{self.path / min(lost)} is not there any more")
+        if self.lost:
+            raise DamagedError(f"{self.lost[0]} is not there any more")
+        stray = next((part for part in self.parts if (bucket_number(part) or 0) >= self.meta.buckets), None)
+        if stray is not None:  # a writer would leave its rows out
+            raise DamagedError(f"{stray} belongs to none of the {self.meta.buckets} buckets that _meta.json speaks of")
         for part in self.parts if parts is None else parts:
             if not self.as_written(part):
                 raise DamagedError(f"{part} is not what was written: its checksum differs from that in _meta.json")
@@ -153,10 +161,10 @@ class Database:
     @classmethod
     def at(cls, path: Path) -> Database:
         """The database in a folder, whichever table it holds; MissingError when there is none."""
-        described = cls(path, "crawldb")._folder() / "_meta.json"
-        table: str = fs.read_json(described).get("table", "") if described.exists() else ""
-        if table not in TABLES:
-            raise DamagedError(f"{described} does not describe a database of a table that is known")
+        meta = cls(path, "crawldb")._folder() / "_meta.json"
+        table = mapping(meta, "a generation").get("table") if meta.exists() else None
+        if not isinstance(table, str) or table not in TABLES:
+            raise DamagedError(f"{meta} does not describe a database of a table that is known")
         return cls(path, table)
 
     @contextmanager
@@ -230,7 +238,7 @@ class Database:
         if link.exists():
             return link.resolve()
         if link.is_symlink():
-            raise DamagedError(f"{link} points to {link.readlink()}, which is not there")
+            raise DamagedError(f"{link} points to {link.readlink()}, which is not there{self._way_out()}")
         raise MissingError(f"there is no {self.table.name} in {self.path}{self._hint()}")
 
     def _hint(self) -> str:
@@ -242,21 +250,26 @@ class Database:
             )
         return "; is it the crawl folder instead of the database?" if (self.path / "crawldb").exists() else ""
 
+    def _way_out(self) -> str:
+        newest = self._newest()
+        if newest is None:
+            return ""
+        return f": remove it, and the next command that writes makes generations/{newest.name} current"
+
     def _read_meta(self, folder: Path) -> DatabaseMeta:
         path = folder / "_meta.json"
         if not path.exists():
             raise DamagedError(f"{folder} has no _meta.json; it is not a generation of a {self.table.name}")
-        found: Any = fs.read_json(path)
-        if not isinstance(found, dict):
-            raise DamagedError(f"{path} does not describe a generation")
-        if found.get("schema_version", 0) > SCHEMA_VERSION:
-            raise DamagedError(f"{path} has schema version {found['schema_version']}, newer than this nutchpy")
-        if found.get("table") != self.table.name:
-            raise UsageError(f"{self.path} is a {found.get('table')}, not a {self.table.name}")
-        try:
-            return DatabaseMeta(**found)
-        except TypeError as error:
-            raise DamagedError(f"{path} does not describe a generation: {error}") from error
+        found = mapping(path, "a generation")
+        version = found.get("schema_version", 0)
+        if isinstance(version, int) and version > SCHEMA_VERSION:
+            raise DamagedError(f"{path} has schema version {version}, newer than this nutchpy")
+        meta = described(found, DatabaseMeta, path, "a generation")
+        if meta.table not in TABLES or meta.buckets not in BUCKET_COUNTS:
+            raise DamagedError(f"{path} does not describe a generation: {meta.table} in {meta.buckets} buckets")
+        if meta.table != self.table.name:
+            raise UsageError(f"{self.path} is a {meta.table}, not a {self.table.name}")
+        return meta
 
     def _new_folder(self, now: datetime) -> Path:
         generations = fs.make_folder(self.path / "generations")

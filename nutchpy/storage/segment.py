@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from nutchpy.core.errors import MissingError
 from nutchpy.storage import fs, lock
+from nutchpy.storage.manifest import described, mapping
 from nutchpy.storage.parts import PartName, segment_parts
 from nutchpy.storage.schema import SEGMENT_TABLES
 
@@ -60,11 +61,11 @@ class Segment:
 
     @property
     def meta(self) -> SegmentMeta:
-        """The metadata as it is on disk now; MissingError when this is no segment."""
+        """The metadata as it is on disk now; MissingError when this is no segment, DamagedError for other contents."""
         path = self.path / "_meta.json"
         if not path.exists():
             raise MissingError(f"{self.path} is not a segment (it has no _meta.json){self._hint()}")
-        return SegmentMeta(**fs.read_json(path))
+        return described(mapping(path, "a segment"), SegmentMeta, path, "a segment")
 
     def parts(self, table: str) -> list[tuple[PartName, Path]]:
         """The live parts of one of its tables, in order; none when the table is not there yet."""

@@ -147,6 +147,15 @@ def test_readdb_skips_what_is_damaged_when_asked(tmp_path: Path, caplog: pytest.
     assert f"left out: {part}" in caplog.text
 
 
+def test_readdb_names_what_is_gone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    made(tmp_path)
+    part = Database(tmp_path / "crawldb", "crawldb").current().parts[2]
+    part.unlink()
+    with caplog.at_level(logging.WARNING):
+        readdb(ReadDbOptions(tmp_path / "crawldb", stats=True, skip_damaged=True), context(tmp_path))
+    assert f"left out: {part} is not there any more" in caplog.text
+
+
 def test_a_stage_stops_at_a_damaged_bucket_and_publishes_nothing(tmp_path: Path) -> None:
     segment = made(tmp_path)
     part, _ = damage(tmp_path)

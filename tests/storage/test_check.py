@@ -123,6 +123,31 @@ def test_a_meta_that_is_no_json(crawl: Path) -> None:
     assert the_finding(crawl).severity == "damaged"
 
 
+def test_a_link_that_is_lost_or_leads_nowhere(crawl: Path) -> None:
+    current = crawl / "crawldb" / "current"
+    aside = current.readlink()
+    current.unlink()
+    assert "its link current is lost" in the_finding(crawl).what
+    current.symlink_to("generations/nowhere")
+    assert "which is not there" in the_finding(crawl).what
+    current.unlink()
+    fs.remove(crawl / "crawldb" / aside)
+    assert list(check_crawl(crawl)) == []  # of a database that was never published there is nothing to say
+
+
+def test_a_part_that_is_gone(crawl: Path) -> None:
+    part = bucket(crawl)
+    part.unlink()
+    assert Finding("damaged", part, "is not there any more") in list(check_crawl(crawl))
+
+
+def test_a_segment_whose_meta_is_damaged_hides_no_other(crawl: Path) -> None:
+    add_part(make_segment(crawl / "segments", URLS[:1]), "content", PartName(0, 0, 0), [URLS[0]])
+    meta = segment_of(crawl).path / "_meta.json"
+    meta.write_text("{}")
+    assert [(one.severity, one.path == meta) for one in check_crawl(crawl)] == [("damaged", True), ("left over", False)]
+
+
 def test_what_was_left_over(crawl: Path) -> None:
     segment = segment_of(crawl)
     add_part(segment, "content", PartName(0, 7, 7), [URLS[2]])

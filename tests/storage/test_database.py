@@ -216,10 +216,21 @@ def test_nothing_there(database: Database, tmp_path: Path) -> None:
 def test_a_link_to_nowhere_is_damage_not_an_empty_database(database: Database) -> None:
     put(database, 1)
     shutil.rmtree(database.current().path)
-    with pytest.raises(DamagedError, match=r"current points to generations/.*, which is not there"):
+    with pytest.raises(DamagedError, match=r"current points to generations/.*, which is not there$"):
         database.current()
     with pytest.raises(DamagedError, match="which is not there"):
         put(database, 2)
+
+
+def test_a_link_to_nowhere_beside_a_whole_generation(database: Database) -> None:
+    put(database, 1)
+    put(database, 2)
+    shutil.rmtree(database.current().path)
+    with pytest.raises(DamagedError, match="remove it, and the next command that writes makes generations/.* current"):
+        database.current()
+    (database.path / "current").unlink()
+    put(database, 3)
+    assert len(list((database.path / "generations").iterdir())) == 2
 
 
 def test_another_database(tmp_path: Path) -> None:
@@ -228,12 +239,36 @@ def test_another_database(tmp_path: Path) -> None:
         Database(tmp_path / "linkdb", "crawldb").current()
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"table": "crawldb"}', '{"table": "crawldb", "uuid": "x", "b": 1}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "[]", "{", "{}", '{"table": "crawldb"}', '{"table": "crawldb", "uuid": "x", "b": 1}'),
+        '{"table": "crawldb", "uuid": "x", "buckets": 3}',
+        '{"table": "crawldb", "uuid": "x", "buckets": "16"}',
+        '{"table": "crawldb", "uuid": "x", "applied": [1]}',
+        '{"table": "crawldb", "uuid": "x", "applied": {"s": {"crawl_fetch": ["a", 1]}}}',
+        '{"table": "crawldb", "uuid": "x", "sums": ["a"]}',
+        '{"table": "crawldb", "uuid": "x", "schema_version": "2"}',
+        '{"table": "nonsense", "uuid": "x"}',
+    ],
+)
 def test_damaged_metadata(database: Database, text: str) -> None:
     put(database, 1)
     (database.current().path / "_meta.json").write_text(text)
     with pytest.raises(DamagedError, match=r"_meta\.json"):
         database.current()
+
+
+def test_nothing_is_built_on_fewer_buckets_than_there_are_parts_of(tmp_path: Path) -> None:
+    database = make_crawldb(tmp_path / "crawldb", [f"http://h{n}.test/" for n in range(50)], buckets=16)
+    path = database.current().path / "_meta.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "buckets": 1}))
+    with (
+        pytest.raises(DamagedError, match="belongs to none of the 1 buckets"),
+        database.locked(),
+        database.replacing("test", NOW, grace=0),
+    ):
+        pass
 
 
 def test_metadata_of_a_newer_nutchpy(database: Database) -> None:

@@ -6,6 +6,7 @@ import json
 import threading
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -84,6 +85,33 @@ def test_errors_say_what_was_probably_meant(tmp_path: Path) -> None:
     (segment.path / "_meta.json").write_text("{")
     with pytest.raises(DamagedError, match="not valid JSON"):
         _ = segment.meta
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"uuid": 1}, "uuid cannot be '1'"),
+        ({"replaces": "x"}, "replaces cannot be"),
+        ({"stages": {"fetch": "done"}}, "stages cannot be"),
+        ({"crawldb": 3}, "crawldb cannot be"),
+        ({"lists": True}, "lists cannot be"),
+        ({"later": 1}, "it says later; a newer nutchpy may know that"),
+    ],
+)
+def test_metadata_that_is_none_of_a_segment(tmp_path: Path, change: dict[str, Any], why: str) -> None:
+    segment = make_segment(tmp_path, ["http://a.test/"])
+    path = segment.path / "_meta.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(DamagedError, match=why):
+        _ = segment.meta
+
+
+@pytest.mark.parametrize("text", ["{}", "[]", "null", '"x"'])
+def test_metadata_that_says_nothing(tmp_path: Path, text: str) -> None:
+    segment = make_segment(tmp_path, ["http://a.test/"])
+    (segment.path / "_meta.json").write_text(text)
+    with pytest.raises(DamagedError, match=r"_meta\.json does not describe a segment"):
+        segments_in(tmp_path)
 
 
 def test_records_lie_over_one_another(tmp_path: Path) -> None:

@@ -63,6 +63,8 @@ def run(options: ReadDbOptions, ctx: Context) -> Outcome:
     with Database(options.crawldb, "crawldb").reading() as generation:
         parts = _wanted(options, generation)
         if options.skip_damaged:
+            for part in generation.lost:
+                _log.warning("left out: %s is not there any more", part)
             parts = _readable(generation, parts)
         else:
             generation.verify(parts)
