@@ -1,6 +1,7 @@
 """Parsing: from bodies to the rows of the parse tables, in worker processes that may be killed.
 
-Used by the parse stage, and by the fetcher when it parses.
+Used by the parse stage, and by the fetcher when it parses. Names are imported from their modules: what drives a pool
+needs nothing of what its workers are made of.
 
     with ParsePool(conf) as pool:                                   # pool.py: no threads; fits any event loop
         pool.submit(PagesJob([PageInput(content, score, depth)]), token)
@@ -14,21 +15,3 @@ Used by the parse stage, and by the fetcher when it parses.
 
 ``PageParser(conf).parse(PageInput(…))`` does one page in this process, for checkers and tests.
 """
-
-from nutchpy.parsing.jobs import Job, PagesJob, RowGroupJob
-from nutchpy.parsing.outlinks import Link, OutlinkRules
-from nutchpy.parsing.page import PageInput, PageParser, ParsedPage
-from nutchpy.parsing.pool import Completion, ParsePool
-
-__all__ = [
-    "Completion",
-    "Job",
-    "Link",
-    "OutlinkRules",
-    "PageInput",
-    "PageParser",
-    "PagesJob",
-    "ParsePool",
-    "ParsedPage",
-    "RowGroupJob",
-]

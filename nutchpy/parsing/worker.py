@@ -18,7 +18,7 @@ from typing import Final
 
 from nutchpy.conf.layers import Conf
 from nutchpy.core.errors import NutchpyError
-from nutchpy.parsing import memory
+from nutchpy.parsing import jobs, memory
 from nutchpy.parsing.board import Board
 from nutchpy.parsing.messages import Done, Failed
 from nutchpy.parsing.page import PageParser
@@ -60,6 +60,7 @@ def _serve(connection: Connection, board: Board, conf: Conf) -> None:
     limit = conf.integer("parser.memory.limit")
     try:
         parser = PageParser(conf)
+        jobs.load()
         memory.cap(limit)
         gc.freeze()
         gc.set_threshold(_GARBAGE)

@@ -18,7 +18,7 @@ from nutchpy.core.content import Content, ProtocolOutput
 from nutchpy.core.errors import UsageError
 from nutchpy.extension.chains import URLNormalizers
 from nutchpy.fetcher.single import SingleFetcher
-from nutchpy.parsing import PageInput, PageParser, ParsedPage
+from nutchpy.parsing.page import PageInput, PageParser, ParsedPage
 from nutchpy.stages.context import Context, Outcome
 from nutchpy.stages.options import Options, argument, flag
 

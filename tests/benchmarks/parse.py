@@ -29,7 +29,7 @@ from pathlib import Path
 
 from nutchpy.conf.layers import defaults
 from nutchpy.core.content import Content
-from nutchpy.parsing import PageInput, PageParser
+from nutchpy.parsing.page import PageInput, PageParser
 from nutchpy.plugins.parse.html import HtmlParser
 from nutchpy.storage.segment import Segment
 from nutchpy.testing.crawls import add_fetch, make_segment

@@ -12,7 +12,9 @@ import pytest
 from nutchpy.conf.layers import Conf
 from nutchpy.core.content import Content, Headers
 from nutchpy.core.parse import ParseStatus
-from nutchpy.parsing import Link, PageInput, PageParser, ParsedPage, rows
+from nutchpy.parsing import rows
+from nutchpy.parsing.outlinks import Link
+from nutchpy.parsing.page import PageInput, PageParser, ParsedPage
 
 PAGE = "http://a.test/p"
 HTML = """<html lang=en><title>T</title><meta name=description content=About><link rel=canonical href=/c>

@@ -17,7 +17,9 @@ import pytest
 from nutchpy.conf.layers import Conf
 from nutchpy.core.content import Content
 from nutchpy.core.errors import NutchpyError
-from nutchpy.parsing import PageInput, PagesJob, ParsedPage, ParsePool
+from nutchpy.parsing.jobs import PagesJob
+from nutchpy.parsing.page import PageInput, ParsedPage
+from nutchpy.parsing.pool import ParsePool
 
 
 def page(body: str, number: int = 0) -> PageInput:
@@ -154,7 +156,7 @@ import sys, time
 sys.path.insert(0, {tests!r})
 from parsing.test_pool import job
 from nutchpy.conf.layers import defaults
-from nutchpy.parsing import ParsePool
+from nutchpy.parsing.pool import ParsePool
 conf = defaults().with_values(
     {{"urlfilter.order": [], "urlnormalizer.order": [], "parse.order": ["wild"], "parser.timeout": 2}}
 )
