@@ -157,3 +157,11 @@ def test_what_cannot_be_copied_and_where_not_to(crawl: Path, tmp_path: Path) -> 
     with pytest.raises(MissingError):
         snapshot(SnapshotOptions(tmp_path / "none", tmp_path / "copy"), context(crawl))
     assert not (tmp_path / "copy").exists()
+
+
+def test_expire_waits_for_readers_of_a_snapshot(crawl: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    snapshot(SnapshotOptions(crawl, copy), context(crawl))
+    with open_crawl(copy) as found:
+        expire(ExpireOptions(copy, keep_days=0), context(copy, days=30))
+        assert found.sql("select count(*) as n from content").to_pylist() == [{"n": 10}]
