@@ -73,3 +73,11 @@ def test_normalizers(urls: list[str], loops: int) -> None:
     one, many = URLNormalizers(conf), URLNormalizers(conf)
     assert many.normalize_all(urls, "inject") == [one.normalize(url, "inject") for url in urls]
     assert bool(many.errors) == bool(one.errors)
+
+
+@pytest.mark.parametrize("url", ["http:sid=/&:hp@üsid=id=/&:hp@üsid=", "http:" + "sid=/&:hp@ü" * 9])
+def test_a_normal_form_is_its_own_though_each_pass_uncovers_more(url: str) -> None:
+    normalizers = URLNormalizers(defaults())
+    (normal,) = normalizers.normalize_all([url], "outlink")
+    assert normal == normalizers.normalize(url, "outlink")
+    assert normal is None or normalizers.normalize(normal, "outlink") == normal

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from itertools import count
 from typing import Final
 
 from nutchpy.conf.layers import Conf
@@ -30,8 +31,8 @@ _Chain = list[tuple[str, URLNormalizer]]
 class URLNormalizers(Chain):
     """The normalizers of ``urlnormalizer.order``, or of ``urlnormalizer.order.<scope>`` where that is not empty.
 
-    The chain runs until nothing changes, at most ``urlnormalizer.loop.count`` times. A normalizer that raises leaves
-    the URL as it was.
+    The chain runs until nothing changes, at most ``urlnormalizer.loop.count`` times; where that is more than once, on
+    for as long as each pass makes the URL shorter. A normalizer that raises leaves the URL as it was.
     """
 
     def __init__(self, conf: Conf) -> None:
@@ -51,14 +52,14 @@ class URLNormalizers(Chain):
     def normalize(self, url: str, scope: str) -> str | None:
         """The normal form, or None when a normalizer finds the URL malformed."""
         chain = self.chain(scope)
-        for _ in range(self._loops):
+        for number in count(1):
             before = url
             for name, plugin in chain:
                 result = self._normal(name, plugin, url, scope)
                 if not result:
                     return None
                 url = result
-            if url == before:
+            if not self._goes_on(number, before, url):
                 break
         return url
 
@@ -66,15 +67,21 @@ class URLNormalizers(Chain):
         """``normalize`` over a column; a normalizer that has a ``normalize_all`` of its own is given all at once."""
         normal: list[str | None] = list(urls)
         rows: Sequence[int] = range(len(urls))
-        for _ in range(self._loops):
+        for number in count(1):
             before = [url for row in rows if (url := normal[row]) is not None]
             after = self._passed(before, scope)
             for row, url in zip(rows, after, strict=True):
                 normal[row] = url
-            rows = [row for row, old, new in zip(rows, before, after, strict=True) if new is not None and new != old]
+            rows = [row for row, old, new in zip(rows, before, after, strict=True) if self._goes_on(number, old, new)]
             if not rows:
                 break
         return normal
+
+    def _goes_on(self, passes: int, before: str, after: str | None) -> bool:
+        """Whether a URL goes through the chain once more: one that sheds its tail bit by bit is shed of all of it."""
+        if after is None or after == before:
+            return False
+        return passes < self._loops or (self._loops > 1 and len(after) < len(before))
 
     def _passed(self, urls: list[str], scope: str) -> list[str | None]:
         """All normalizers once over a column."""
