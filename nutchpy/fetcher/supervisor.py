@@ -122,7 +122,7 @@ class Supervisor:
     def _launch(self, task: Task) -> _Worker:
         ours, theirs = socket.socketpair()
         with theirs:
-            command = [sys.executable, "-m", "nutchpy.worker", "nutchpy.fetcher.worker", str(theirs.fileno())]
+            command = [sys.executable, "-P", "-m", "nutchpy.worker", "nutchpy.fetcher.worker", str(theirs.fileno())]
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=2, pass_fds=[theirs.fileno()], env=_environment()
             )

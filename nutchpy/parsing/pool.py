@@ -159,7 +159,7 @@ class ParsePool:
         board = Board()
         with theirs:
             descriptors = (theirs.fileno(), board.descriptor)
-            command = [sys.executable, "-m", "nutchpy.worker", "nutchpy.parsing.worker", *map(str, descriptors)]
+            command = [sys.executable, "-P", "-m", "nutchpy.worker", "nutchpy.parsing.worker", *map(str, descriptors)]
             environment = memory.environment(_PACKAGE)
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=2, pass_fds=descriptors, env=environment

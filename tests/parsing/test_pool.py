@@ -99,6 +99,16 @@ def test_several_bad_pages_in_one_job(wild_conf: Conf) -> None:
     assert statuses(found["job"]) == ["crashed", "success", "crashed", "exception", "success", "crashed"]
 
 
+def test_what_lies_in_the_present_folder_is_no_module_of_a_worker(
+    wild_conf: Conf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pyarrow.py").write_text("raise SystemExit('a stray file')\n")
+    monkeypatch.chdir(tmp_path)
+    with ParsePool(wild_conf, 1) as pool:
+        pool.submit(job("fine"), "stray")
+        assert statuses(drain(pool)["stray"]) == ["success"]
+
+
 def test_counters_come_once_per_page(wild_conf: Conf) -> None:
     with ParsePool(wild_conf) as pool:
         pool.submit(job("fine", "crash", "fine"), "job")
