@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -119,9 +119,6 @@ def segments_in(folder: Path) -> list[Segment]:
 @contextmanager
 def segments_reading(folder: Path) -> Iterator[None]:
     """Keep the files of all segments where they are while the block runs (nothing to do where none ever were)."""
-    if folder.is_dir() and not (folder / IN_USE).exists():  # a copy: snapshots and archives leave it out
-        with suppress(OSError):  # who may not write here cannot hold it
-            (folder / IN_USE).touch()
     with lock.shared(folder / IN_USE):
         yield
 

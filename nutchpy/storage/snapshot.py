@@ -18,7 +18,7 @@ from nutchpy.core.errors import StorageError
 from nutchpy.storage.database import Database, Generation
 from nutchpy.storage.parts import PartName, covered
 from nutchpy.storage.runs import RUNS_FILES
-from nutchpy.storage.segment import Segment, segments_in
+from nutchpy.storage.segment import IN_USE, Segment, segments_in
 
 _COMMITS: Final = {
     "crawl_fetch": ("content",),
@@ -85,7 +85,9 @@ def segment_entries(segment: Segment) -> Iterator[Entry]:
 
 
 def other_entries(crawl: Path) -> Iterator[Entry]:
-    """Settings and the record of runs."""
+    """What readers of the segments hold, settings, and the record of runs."""
+    if (crawl / "segments").is_dir():
+        yield Entry(f"segments/{IN_USE}", data=b"")
     for name in RUNS_FILES:
         if (crawl / name).exists():
             yield Entry(name, data=(crawl / name).read_bytes())
