@@ -17,8 +17,8 @@
 that maximum becomes db_unfetched without signature. Where modified_time is none, the next request is unconditional and
 its answer counts as changed: the index may have dropped the page meanwhile, so it has to see it again.
 
-The interval, retries, modified time and signature that an attempt starts from are those it was generated with, so that
-several segments, applied together or one by one, in their order, lead to the same row.
+The interval, retries, modified time, signature and ETag that an attempt starts from are those it was generated with, so
+that several segments, applied together or one by one, in their order, lead to the same row.
 """
 
 from __future__ import annotations
@@ -98,6 +98,7 @@ def after_attempt(rows: pa.RecordBatch, rules: Rules) -> pa.Table:
     status = pc.if_else(forced, Status.DB_UNFETCHED.value, _status(rows, outcome))
     columns = {
         **_identity(rows, rows["attempt_domain"], rules),
+        "first_seen": pc.coalesce(rows["first_seen"], _no_later(rows["attempt_fetch_time"], rules.now)),
         "status": status,
         "due_time": timing.due,
         "fetch_time": rows["attempt_fetch_time"],
@@ -235,9 +236,8 @@ def _signature(rows: pa.RecordBatch, outcome: _Outcome) -> Column:
 
 
 def _validator(rows: pa.RecordBatch, outcome: _Outcome, name: str) -> Column:
-    """ETag or Last-Modified of the content that the row stands for."""
-    held = pc.if_else(rows["known"], rows[name], rows[f"attempt_{name}"])
-    return pc.if_else(outcome.contentless, None, pc.if_else(outcome.retried, held, rows[f"attempt_{name}"]))
+    """ETag or Last-Modified of the content that the row stands for: of a failed attempt, what it was generated with."""
+    return pc.if_else(outcome.contentless, None, rows[f"attempt_{name}"])
 
 
 # -- rows that were not
@@ -327,6 +327,10 @@ def _grown(interval: Column, longest: Column) -> Column:
 
 def _instant(now: datetime) -> pa.Scalar:
     return pa.scalar(now, TIME)
+
+
+def _no_later(times: Column, now: datetime) -> Column:
+    return pc.if_else(pc.less(times, _instant(now)), times, _instant(now))
 
 
 def _full(column: Column, rows: pa.RecordBatch) -> pa.Array:

@@ -1,5 +1,6 @@
 -- Of the few URLs that more is said of than that they are linked to: the newest attempt, the signature of what was
--- fetched then, what parsing said of the URL since, and the metadata that links bring.
+-- fetched then, what parsing said of the URL since, and the metadata that links bring. An attempt without an HTTP status
+-- leaves that of the one before.
 with attempts as (
     select *
     from (
@@ -7,6 +8,11 @@ with attempts as (
             crawl_fetch.*,
             parts.twin,
             parts.fresh,
+            first_value(case when parts.fresh then http_status end ignore nulls) over (
+                partition by url
+                order by fetch_time desc, parts.round desc
+                rows between unbounded preceding and unbounded following
+            ) as last_http_status,
             row_number() over (partition by url order by fetch_time desc, parts.round desc) as nth
         from crawl_fetch
         join parts on parts.path = crawl_fetch.path
@@ -68,7 +74,7 @@ select
     attempts.score as attempt_score,
     attempts.signature as attempt_signature,
     attempts.depth as attempt_depth,
-    attempts.http_status as attempt_http_status,
+    coalesce(attempts.http_status, attempts.last_http_status) as attempt_http_status,
     attempts.protocol_status as attempt_protocol_status,
     attempts.etag as attempt_etag,
     attempts.last_modified as attempt_last_modified,

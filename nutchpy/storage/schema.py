@@ -114,7 +114,7 @@ _DATUM: Final = (
         nullable=True,
         varied=True,
     ),
-    Column("first_seen", TIME, "When the URL entered the crawldb."),
+    Column("first_seen", TIME, "When the URL entered the crawldb, or was fetched if that was before."),
     _METADATA,
 )
 

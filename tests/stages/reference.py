@@ -31,7 +31,10 @@ def update(db: dict[str, Row], attempts: list[Row], links: list[Row], now: datet
     """The database after some segments: ``attempts`` (with ``new_signature``) and ``links`` of all of them."""
     seen = {url: row["fetch_time"] or NEVER for url, row in db.items()}
     news = sorted((a for a in attempts if seen.get(a["url"], NEVER) < a["fetch_time"]), key=lambda a: a["fetch_time"])
-    latest = {attempt["url"]: attempt for attempt in news}
+    latest: dict[str, Row] = {}
+    for a in news:
+        before = latest.get(a["url"], {}).get("http_status")
+        latest[a["url"]] = {**a, "http_status": before if a["http_status"] is None else a["http_status"]}
     incoming: dict[str, list[Row]] = {}
     for link in [*links, *({**a, "url": a["redirect_to"]} for a in news if a["redirect_to"])]:
         incoming.setdefault(link["url"], []).append(link)
@@ -46,6 +49,7 @@ def changed(url: str, old: Row | None, attempt: Row | None, links: list[Row], no
     row = old or {**NEW, "url": url, "due_time": now, "first_seen": now, "fetch_interval": setup.interval}
     if not old:
         row["score"] = attempt["score"] if attempt and not links else 0.0
+        row["first_seen"] = min(now, attempt["fetch_time"]) if attempt else now
         row["depth"] = (attempt or min(links, key=lambda link: link["depth"]))["depth"]
     row = {**row, **(after(attempt, setup) if attempt else {})}
     row["score"] += sum(sorted((link["score"] for link in links), reverse=True)[: setup.max_inlinks])

@@ -127,7 +127,7 @@ def test_redirect(kind: str) -> None:
 
 
 def test_retry() -> None:
-    row = after(known(etag="e", http_status=200, **BEFORE), attempt("fetch_retry", retries=1, **BEFORE))
+    row = after(known(etag="x", http_status=200, **BEFORE), attempt("fetch_retry", etag="e", retries=1, **BEFORE))
     check(row, status="db_unfetched", retries=2, due_time=LATER + DAY, fetch_interval=INTERVAL, signature=A, etag="e")
     check(row, modified_time=NOW - 30 * DAY, http_status=200, protocol_status="x")
 
@@ -149,6 +149,11 @@ def test_gone(status: str, becomes: str) -> None:
 def test_an_attempt_at_an_unknown_url() -> None:
     row = after(attempt("fetch_success", new=A, score=2.5, depth=4))
     check(row, status="db_fetched", score=2.5, depth=4, first_seen=NOW, domain="a.test", host="a.test")
+
+
+def test_an_attempt_made_before_its_url_was_known() -> None:
+    row = after(attempt("fetch_success", new=A, fetch_time=NOW - DAY))
+    check(row, first_seen=NOW - DAY, fetch_time=NOW - DAY)
 
 
 def test_new_link() -> None:

@@ -500,6 +500,22 @@ def test_segments_together_or_one_by_one(tmp_path: Path) -> None:
     assert found[0][URL]["metadata"] == {"k": "two", "l": "one"}
 
 
+def test_an_answer_and_a_failure_together_or_one_by_one(tmp_path: Path) -> None:
+    """Two segments of one URL: it was a redirect's target in both, or listed again after crawl.gen.delay."""
+    found = []
+    for together in (True, False):
+        folder = tmp_path / str(together)
+        database, one = crawl(folder, {"url": URL, "etag": "old", "http_status": 500})
+        two = make_segment(folder / "segments", [URL], database)
+        add_fetch(one, [{"url": URL, "etag": "new"}])
+        add_fetch(two, [{"url": URL, "etag": "old", "status": "fetch_retry", "fetch_time": LATER + HOUR}])
+        for run_of in [[one, two]] if together else [[one], [two]]:
+            update(database, *run_of)
+        found.append(read_db(database)[URL])
+    assert found[0] == found[1]
+    assert (found[0]["http_status"], found[0]["etag"]) == (200, "old")
+
+
 def test_killed_between_any_two_steps_and_run_again(tmp_path: Path) -> None:
     def prepared(name: str) -> tuple[Database, Segment]:
         database, segment = crawl(tmp_path / name, URL, "http://b.test/")
