@@ -1,7 +1,7 @@
-"""Arrow loaded without numpy, which takes longer to load than all the rest of a small command together.
+"""How Arrow is loaded: without numpy, which takes longer to load than all the rest of a small command together.
 
 For processes that hand no Arrow batches to plugins: there, ``to_numpy`` and ``to_pandas`` of Arrow are not to be had.
-numpy itself is there afterwards, for whoever imports it.
+numpy itself is there afterwards, for whoever imports it. What Arrow does with memory is settled before it is loaded, too.
 """
 
 from __future__ import annotations
@@ -25,3 +25,12 @@ def load_arrow(module: str = "pyarrow") -> None:
         import_module(module)
     finally:
         del sys.modules["numpy"]
+
+
+def keep_memory() -> None:
+    """Have Arrow's allocator, before it is loaded, keep what is let go of for what is needed next.
+
+    A database is rewritten some megabytes at a time. What is given back to the system and taken again is cleared by it
+    every time, which is a twelfth of a large update; kept, it makes the peak of memory an eighth higher.
+    """
+    os.environ.setdefault("MIMALLOC_PURGE_DELAY", "-1")

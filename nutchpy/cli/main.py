@@ -19,7 +19,7 @@ from nutchpy.cli.command import COMMON, Call, Common, StageCommand, build, wants
 from nutchpy.conf.values import nearest
 from nutchpy.core.errors import NutchpyError, UsageError, exit_code
 from nutchpy.core.version import VERSION
-from nutchpy.light_arrow import load_arrow
+from nutchpy.light_arrow import keep_memory, load_arrow
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,8 @@ WITHOUT_NUMPY: Final = frozenset(
     ("inject", "fetch", "parse", "invertlinks", "dedup", "rebucket", "readdb", "readseg", "parsechecker", "doctor")
 )
 """Commands that compute with Arrow and hand none of it to plugins of the user's."""
+REWRITING: Final = frozenset(("inject", "updatedb", "dedup", "invertlinks", "rebucket"))
+"""Commands that read a database and write it anew, and end."""
 
 NUTCH_ONLY: Final = {
     *("mergedb", "mergesegs", "mergelinkdb", "freegen", "updatehostdb", "readhostdb", "sitemap"),
@@ -115,6 +117,8 @@ def _command(name: str) -> StageCommand:
     entry = COMMANDS.get(name)
     if entry is None:
         raise UsageError(f"{_no_command(name)} (nutchpy --help lists the commands)")
+    if name in REWRITING:
+        keep_memory()
     if name in WITHOUT_NUMPY:
         load_arrow("pyarrow.compute")
     return build(name, entry.module)
