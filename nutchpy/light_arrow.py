@@ -1,7 +1,7 @@
 """How Arrow is loaded: without numpy, which takes longer to load than all the rest of a small command together.
 
 For processes that hand no Arrow batches to plugins: there, ``to_numpy`` and ``to_pandas`` of Arrow are not to be had.
-numpy itself is there afterwards, for whoever imports it. What Arrow does with memory is settled before it is loaded, too.
+numpy itself is there afterwards, for whoever imports it. What Arrow does with memory is settled before that, too.
 """
 
 from __future__ import annotations
