@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from nutchpy.core.errors import StorageError
 from nutchpy.engine.base import Files
 from nutchpy.storage import fs
 from nutchpy.storage.parts import bucket_part, conform
@@ -104,11 +103,8 @@ def routed(folder: Path, table: Table, buckets: int) -> Iterator[Routed]:
     """A Routed in ``folder``, which is gone when the block ends."""
     rows = Routed(fs.make_folder(folder), table, buckets)
     try:
-        yield rows
-    except OSError as error:
-        if error.filename is not None:
-            raise
-        raise StorageError(f"{folder.parent} cannot be written: {error}") from error  # pyarrow does not say where
+        with fs.room_in(folder.parent):
+            yield rows
     finally:
         rows.discard()
         fs.remove(folder)

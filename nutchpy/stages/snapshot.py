@@ -56,7 +56,7 @@ def run(options: SnapshotOptions, ctx: Context) -> Outcome:
     aside = options.dest.with_name(f"_{options.dest.name}.tmp")
     fs.remove(aside)  # of a snapshot that was killed
     try:
-        with _copying(crawl) as entries:
+        with _copying(crawl) as entries, fs.room_in(options.dest.parent):
             counters = _copied(entries, aside, ctx)
         fs.rename(aside, options.dest)
     except BaseException:

@@ -207,15 +207,17 @@ class Database:
         meta = replace(meta, made_by=made_by, made_at=now.isoformat())
         draft = Draft(self._new_folder(now), self.table, meta, base.path if base else None)
         try:
-            yield draft
-            if draft.abandoned:
-                fs.remove(draft.path)
-                return
-            self._publish(draft, keep_old, now)
+            with fs.room_in(draft.path):
+                yield draft
+                if not draft.abandoned:
+                    self._publish(draft, keep_old, now)
         except BaseException:
             fs.remove(draft.path)
             raise
-        self._forget(now, grace)
+        if draft.abandoned:
+            fs.remove(draft.path)
+        else:
+            self._forget(now, grace)
 
     def amend(self, change: Callable[[DatabaseMeta], DatabaseMeta]) -> None:
         """Say something else of the present generation, whose rows stay (holding ``locked``)."""

@@ -5,15 +5,19 @@ May know: paths and the operating system. One function per step, so that tests c
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import shutil
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from nutchpy.core.errors import DamagedError, StorageError
+
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def fsync_file(path: Path) -> None:
@@ -92,6 +96,17 @@ def require_writable(folder: Path) -> None:
     if not os.access(place, os.W_OK | os.X_OK):
         owner = _owner(place)
         raise StorageError(f"{place} may not be written by this user (owner: {owner}); nothing was changed")
+
+
+@contextmanager
+def room_in(folder: Path) -> Iterator[None]:
+    """StorageError naming ``folder`` when the disk takes no more and the error (pyarrow's) does not say where."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno not in _NO_ROOM:
+            raise
+        raise StorageError(f"{folder} cannot be written: {os.strerror(error.errno)}") from error
 
 
 def _owner(path: Path) -> str:

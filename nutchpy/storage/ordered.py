@@ -14,7 +14,6 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nutchpy.core.errors import StorageError
 from nutchpy.storage.parts import check_part, completed, opened
 from nutchpy.storage.schema import Table
 
@@ -147,9 +146,5 @@ def bucket_writer(place: Place, table: Table, slice_rows: int | None = None) -> 
     try:
         yield writer
         writer.end()
-    except OSError as error:
-        if error.filename is not None:
-            raise
-        raise StorageError(f"{place(None).parent} cannot be written: {error}") from error  # pyarrow does not say where
     finally:
         writer.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -284,6 +285,26 @@ def test_a_missing_manifest(database: Database) -> None:
     (database.current().path / "_meta.json").unlink()
     with pytest.raises(DamagedError, match=r"has no _meta\.json"):
         database.current()
+
+
+@pytest.mark.parametrize(
+    ("error", "becomes"),
+    [
+        (OSError(errno.ENOSPC, "Error writing bytes to file"), r"generations/_\S+ cannot be written: No space left"),
+        (OSError(errno.ENOSPC, "No space left on device", "part-7"), "part-7"),
+        (FileNotFoundError(errno.ENOENT, "Failed to open local file"), "Failed to open local file"),
+    ],
+)
+def test_a_full_disk_is_named_where_the_error_does_not(database: Database, error: OSError, becomes: str) -> None:
+    put(database, 1)
+    named = error.errno == errno.ENOSPC and error.filename is None
+    with (
+        pytest.raises(StorageError if named else type(error), match=becomes),
+        database.locked(),
+        database.replacing("test", NOW, grace=0),
+    ):
+        raise error
+    assert not list((database.path / "generations").glob("_*"))
 
 
 def test_check_names_the_damaged_part(database: Database) -> None:
