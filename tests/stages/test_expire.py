@@ -225,7 +225,11 @@ def test_readers_keep_the_files_until_they_end(crawl: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"keep_days": 1, "max_bytes": "1"}, {"keep_versions": 0}, {"keep_days": -1}, {"max_bytes": "much"}]
+    "options",
+    [
+        *({}, {"keep_days": 1, "max_bytes": "1"}, {"keep_versions": 0}, {"max_bytes": "much"}),
+        *({"keep_days": days} for days in (-1, float("nan"), float("inf"), 1e10)),
+    ],
 )
 def test_rules_that_make_no_sense(crawl: Path, options: dict[str, Any]) -> None:
     with pytest.raises(UsageError):

@@ -155,6 +155,9 @@ def test_settings_that_cannot_be(tmp_path: Path) -> None:
         generated(tmp_path, {"generate.expr": "(select 1) = 1"})
     with pytest.raises(UsageError, match="-topN"):
         generated(tmp_path, top_n=0)
+    for days in (float("nan"), float("inf"), -1e10):
+        with pytest.raises(UsageError, match="-adddays"):
+            generated(tmp_path, add_days=days)
     assert not segments_in(tmp_path / "segments")
 
 

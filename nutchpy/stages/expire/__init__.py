@@ -48,7 +48,7 @@ nutchpy expire -dir crawl --max-bytes 200GB --dry-run"""
 
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
 _POWERS: Final = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
-_ALL: Final = 2**31 - 1
+_MOST_DAYS: Final = 365_000
 _MOST_COMPACTED: Final = 8
 """So many compacted segments beside each other; then they become one."""
 
@@ -109,8 +109,8 @@ def _rule(options: ExpireOptions) -> dict[str, Any]:
         raise UsageError("expire takes exactly one of --keep-days, --keep-versions and --max-bytes")
     if options.keep_versions is not None and options.keep_versions < 1:
         raise UsageError(f"--keep-versions must be above 0, not {options.keep_versions}")
-    if options.keep_days is not None and options.keep_days < 0:
-        raise UsageError(f"--keep-days may not be negative, as {options.keep_days} is")
+    if options.keep_days is not None and not 0 <= options.keep_days <= _MOST_DAYS:
+        raise UsageError(f"--keep-days is a number from 0 to {_MOST_DAYS}, not {options.keep_days:g}")
     if options.max_bytes is not None:
         bytes_of(options.max_bytes)
     return {"versions": options.keep_versions or 1, "live_only": options.keep_versions is None}

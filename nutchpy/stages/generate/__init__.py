@@ -43,6 +43,7 @@ _log = logging.getLogger(__name__)
 EXAMPLE: Final = """nutchpy generate crawl/crawldb crawl/segments -topN 50000 -numFetchers 4
 nutchpy generate crawl/crawldb crawl/segments -expr "score > 0.1 and depth < 3\""""
 
+_MOST_DAYS: Final = 365_000
 _CHOSEN_SQL, _LIST_SQL = statement(__package__, "chosen"), statement(__package__, "list")
 _CHOSEN: Final = Table(
     "chosen",
@@ -121,6 +122,8 @@ def _checked(options: GenerateOptions, conf: Conf) -> str:
     """The partition mode, when everything asked for can be done."""
     if options.top_n == 0 or options.top_n < -1:
         raise UsageError(f"-topN must be above 0, or -1 for no limit, not {options.top_n}")
+    if not abs(options.add_days) <= _MOST_DAYS:  # no number at all is not, either
+        raise UsageError(f"-adddays is a number of at most {_MOST_DAYS} days, not {options.add_days:g}")
     for name, value in (("-numFetchers", options.num_fetchers), ("-maxNumSegments", options.max_segments)):
         if value < 1:
             raise UsageError(f"{name} must be above 0, not {value}")
