@@ -63,6 +63,8 @@ def run(options: DedupOptions, ctx: Context) -> Outcome:
     params = {"group": _group(options.group), **_keys(options.compare_order)}
     database = Database(options.crawldb, "crawldb")
     counters = Counters()
+    if not options.crawldb.is_dir():
+        database.current()  # raises; to lock it would make the folder
     with database.locked(ctx.wait_lock):
         before = database.current()
         grace, keep_old = ctx.conf.number("db.generations.grace"), ctx.conf.flag("db.preserve.backup")

@@ -172,6 +172,7 @@ def test_a_group_that_is_none(tmp_path: Path) -> None:
 def test_no_crawldb(tmp_path: Path) -> None:
     with pytest.raises(MissingError):
         dedup(Database(tmp_path / "crawldb", "crawldb"))
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_locked_crawldb(tmp_path: Path) -> None:
