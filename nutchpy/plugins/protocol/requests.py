@@ -261,7 +261,9 @@ class RequestsTransport:
         prepared = requests.PreparedRequest()
         prepared.method = "GET"
         prepared.url = job.target.url
-        prepared.headers = self._headers(job.target.options, job.exchange.request.headers)
+        if job.headers is None:
+            job.headers = self._headers(job.target.options, job.exchange.request.headers)
+        prepared.headers = job.headers.copy()
         if self._session.auth:
             prepared.prepare_auth(self._session.auth, job.target.url)
         return prepared

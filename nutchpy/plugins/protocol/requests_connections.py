@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from requests.structures import CaseInsensitiveDict
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
@@ -71,6 +72,8 @@ class Job:
         """Nobody waits for it any more."""
         self.reused = False
         """It went out on a connection that had served others, and may have gone stale."""
+        self.headers: CaseInsensitiveDict[Any] | None = None
+        """As it goes out, also when it does once more: by the same name then."""
         self._lock = threading.Lock()
         self._grip: Grip | None = None
 

@@ -23,7 +23,7 @@ from nutchpy.plugins.protocol.hosts import Hosts, secret
 from nutchpy.plugins.protocol.requests import RequestsTransport
 from nutchpy.plugins.protocol.settings import TransportSettings
 from nutchpy.testing.client import Client, PlainRequest
-from nutchpy.testing.raw_server import Action, Again, RawServer, Send
+from nutchpy.testing.raw_server import Action, Again, RawServer, Reset, Send, Wait
 from nutchpy.testing.transports import MakeTransport
 
 TRANSPORTS: dict[str, MakeTransport] = {"curl": CurlTransport.from_conf, "requests": RequestsTransport.from_conf}
@@ -136,6 +136,18 @@ def test_agents_take_turns(conf: MakeConf, client: Callable[[Conf], Client]) -> 
         for _ in range(3):
             fetcher.fetch(PlainRequest(server.url()))
     assert [headers(head)["user-agent"] for head in server.requests] == ["One/1 (x)", "Two/2", "One/1 (x)"]
+
+
+def test_an_agent_keeps_its_turn_when_a_connection_has_gone_stale(
+    conf: MakeConf, client: Callable[[Conf], Client]
+) -> None:
+    """The second request goes out on a connection that nobody reads any more, and then on another."""
+    made = conf("", "http.agent.rotate=true", agents="One\nTwo\nThree\n")
+    with RawServer([Send(OK), Wait(0.3), Reset()]) as server:
+        fetcher = client(made)
+        for _ in range(2):
+            fetcher.fetch(PlainRequest(server.url()))
+    assert [headers(head)["user-agent"] for head in server.requests] == ["One", "Two"]
 
 
 @pytest.fixture(scope="module")
