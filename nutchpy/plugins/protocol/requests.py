@@ -269,13 +269,13 @@ class RequestsTransport:
         return prepared
 
     def _headers(self, options: HostOptions, own: Headers) -> CaseInsensitiveDict[Any]:
-        """The headers of a request, each time others: adapters and auth may change them."""
+        """The headers of a request, to be copied: adapters and auth may change them."""
         if own or self._settings.hosts.rotates:
             return _as_sent(self._settings.lines(options, own))
         last = self._last_headers
         if last is None or last[0] is not options:
             last = self._last_headers = options, _as_sent(self._settings.lines(options, own))
-        return last[1].copy()
+        return last[1]
 
     def _proxy_url(self, job: Job) -> str:
         proxy = self._settings.proxy
